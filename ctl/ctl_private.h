@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ctl_private.h - what the files of the decoder share. */
+#ifndef CTL_PRIVATE_H
+#define CTL_PRIVATE_H
+
+#include "ctl_decode.h"
+
+/* Unsigned member of 1, 2, 4 or 8 bytes. */
+uint64_t mrc_ctl_uint_get(const void *member, uint32_t size);
+void mrc_ctl_uint_put(void *member, uint32_t size, uint64_t value);
+
+#endif
