@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who may include, call and own what: the table of doc/architecture.md, enforced."""
+import os
+import re
+import subprocess
+
+from tree import includes, strip_c
+
+# Folder -> folders whose public headers it may include besides its own.
+MAY_INCLUDE = {
+    "lib/mrc_proto": [],
+    "lib/mrc_ev": ["lib/mrc_proto"],
+    "lib/mrc_nscc": ["lib/mrc_proto"],
+    "lib/mrc_sched": ["lib/mrc_proto", "lib/mrc_ev", "lib/mrc_nscc"],
+    "lib/mrc_fabric": ["lib/mrc_proto"],
+    "lib/mrc_load": ["lib/mrc_proto", "lib/mrc_ev", "lib/mrc_nscc", "lib/mrc_sched"],
+    "ctl": ["lib/mrc_proto", "lib/mrc_ev", "lib/mrc_nscc", "lib/mrc_sched", "lib/mrc_fabric",
+            "lib/mrc_load"],
+    "app/mrc-dp": ["lib/mrc_proto", "lib/mrc_ev", "lib/mrc_nscc", "lib/mrc_sched",
+                   "lib/mrc_fabric", "lib/mrc_load", "ctl"],
+    "app/mrc-fabric": ["lib/mrc_proto", "lib/mrc_fabric", "ctl"],
+}
+
+PURE = ("lib/mrc_proto", "lib/mrc_ev", "lib/mrc_nscc", "lib/mrc_sched", "lib/mrc_fabric",
+        "lib/mrc_load")
+
+# System headers of the pure libraries: types, memory, arithmetic and intrinsics, nothing that acts.
+PURE_HEADERS = {"assert.h", "float.h", "inttypes.h", "limits.h", "math.h", "stdalign.h",
+                "stdbool.h", "stddef.h", "stdint.h", "string.h", "stdatomic.h", "immintrin.h",
+                "emmintrin.h", "smmintrin.h", "nmmintrin.h", "tmmintrin.h", "wmmintrin.h"}
+PURE_HEADERS_OF = {"lib/mrc_proto": {"isa-l.h", "crc.h", "isa-l/crc.h"}}
+
+ACTING_CALLS = re.compile(
+    r"(?<![\w.>])(time|clock|clock_gettime|gettimeofday|nanosleep|usleep|sleep|[vfs]?n?printf|puts|"
+    r"fputs|putchar|fopen|fwrite|fread|perror|malloc|calloc|realloc|free|posix_memalign|"
+    r"aligned_alloc|alloca|mmap|s?rand|s?random|getrandom|getenv|socket|s?end(?:to|msg)|"
+    r"recv(?:from|msg)?|open|read|write|close|ioctl|poll|select|pthread_\w+|thrd_\w+|mtx_\w+|"
+    r"rte_\w+|json_\w+)\s*\(")
+
+# What the objects of the pure libraries may ask of the outside.
+PURE_SYMBOLS = re.compile(
+    r"mrc_\w+|mem(cpy|set|cmp|move|chr)|__mem\w+_chk|str(n?cmp|n?len|chr|rchr)|crc32_\w+|"
+    r"__stack_chk_fail|abort|__assert_fail|_GLOBAL_OFFSET_TABLE_|__popcount\w*|__builtin_\w+|"
+    r"(f?abs|sqrt|pow|exp|log|log2|log10|floor|ceil|fmin|fmax|round|l?lround|ldexp|fmod|trunc|"
+    r"log1p|expm1|nearbyint|rint|l?lrint)f?|__(udiv|div|umod|mod)ti3|__isoc\w+|__fentry__|"
+    r"__gcov_\w+|__(asan|ubsan|sanitizer)_\w+|__udivmod\w+")
+
+
+def folder_of(path):
+    """The folder of MAY_INCLUDE that holds the path, or None (tests and perf may see all)."""
+    for folder in MAY_INCLUDE:
+        if path.startswith(folder + "/"):
+            return folder
+    return None
+
+
+def check_includes(tree):
+    """Includes point only downward; private headers never leave their folder."""
+    home = {}
+    for path in tree.match(r"(lib/\w+|ctl|app/[\w-]+)/.*\.h"):
+        home.setdefault(os.path.basename(path), []).append(folder_of(path))
+    for path in tree.match(r"(lib|ctl|app)/.*\.[ch]"):
+        own = folder_of(path)
+        for line, name, system in includes(tree.read(path)):
+            base = os.path.basename(name)
+            if system or base not in home or own in home[base]:
+                continue
+            owner = home[base][0]
+            if owner not in MAY_INCLUDE.get(own, []):
+                yield f"{path}:{line}: {own} may not include {name} of {owner}"
+            elif not base.startswith("mrc_"):
+                yield f"{path}:{line}: {name} is private to {owner}"
+
+
+def check_pure(tree):
+    """lib/ of the engine: no DPDK, clock, socket, thread, stdio, allocation."""
+    for path in tree.match(r"lib/.*\.[ch]"):
+        own = folder_of(path)
+        if own not in PURE:
+            continue
+        allowed = PURE_HEADERS | PURE_HEADERS_OF.get(own, set())
+        for line, name, system in includes(tree.read(path)):
+            if (system and name not in allowed) or name.startswith("rte_"):
+                yield f"{path}:{line}: <{name}> has no place in a pure library"
+        for line, text in enumerate(strip_c(tree.read(path)).split("\n"), 1):
+            for call in ACTING_CALLS.finditer(text):
+                yield f"{path}:{line}: {call.group(1)}() has no place in a pure library"
+
+
+def check_host(tree):
+    """Only app/ sees DPDK and threads."""
+    for path in tree.match(r"(ctl|lib)/.*\.[ch]"):
+        for line, name, _ in includes(tree.read(path)):
+            if name.startswith("rte_") or name in ("pthread.h", "threads.h"):
+                yield f"{path}:{line}: {name} belongs to app/"
+
+
+def objdump(archive, *flags):
+    out = subprocess.run(["objdump", *flags, archive], capture_output=True, text=True, check=True)
+    return out.stdout.split("\n")
+
+
+def check_globals(archives):
+    """No mutable module-level variable: nothing in .data, .bss or thread-local sections."""
+    for archive in archives:
+        for line in objdump(archive, "-t"):
+            field = re.match(r"[0-9a-f]{8,16} .{7} (\S+)\t([0-9a-f]+) (?:\.hidden )?(\S+)", line)
+            if not field or int(field.group(2), 16) == 0:
+                continue
+            section, _, name = field.groups()
+            writable = re.match(r"(\.data|\.bss|\.tdata|\.tbss|\*COM\*)", section)
+            if writable and not section.startswith(".data.rel.ro") and name != section:
+                yield f"{os.path.basename(archive)}: '{name}' is mutable ({section})"
+
+
+def check_symbols(archives):
+    """What the pure libraries call outside themselves."""
+    for archive in archives:
+        for line in objdump(archive, "-t"):
+            field = re.match(r"[0-9a-f]{8,16} .{7} \*UND\*\t[0-9a-f]+ (?:\.hidden )?(\S+)", line)
+            if field and not PURE_SYMBOLS.fullmatch(field.group(1)):
+                yield f"{os.path.basename(archive)}: calls {field.group(1)}"
