@@ -7,11 +7,13 @@
  * of its own. The module knows neither QPs nor packets nor congestion windows. One set belongs to
  * one thread.
  *
- *            SKIP_ONCE, trimmed (not last hop)
- *      GOOD ───────────────────────────────────► SKIP ──(walk meets it, or skip_ns passed)──► GOOD
- *        │                                         │
- *        └── ALWAYS_SKIP, lost, timeout ───────────┴──► ASSUMED_BAD ──(revive_count probes
- * answered)──► GOOD / SKIP any ◄── controller ──► DENIED
+ *          SKIP_ONCE, trimmed (not last hop)
+ *    GOOD ----------------------------------> SKIP ----> GOOD (the walk meets it, or skip_ns
+ * passed) |                                        |
+ *      +-- ALWAYS_SKIP, lost, timeout ----------+--> ASSUMED_BAD
+ *
+ *    ASSUMED_BAD --- revive_count probes answered ---> GOOD, or SKIP when the last one was marked
+ *    any         <-- the controller's word ---> DENIED, GOOD
  */
 #ifndef MRC_EV_H
 #define MRC_EV_H
@@ -20,6 +22,8 @@
 #include <stdint.h>
 
 #include "mrc_env.h"
+#include "mrc_err.h"
+#include "mrc_limits.h"
 
 #define MRC_EV_NONE 0xFFFFu /* "no entropy value" wherever an index is returned or taken */
 #define MRC_EV_MAX  4096u   /* most entries of one set */
@@ -54,12 +58,13 @@ struct mrc_ev_cfg {
 	enum mrc_ev_mode mode;
 	const struct mrc_ev *evs; /* copied by create */
 	uint32_t nb_evs;          /* 1 .. MRC_EV_MAX */
-	uint32_t nb_active;  /* the first nb_active are used, the rest are spares of their planes; 0
-				= all */
-	uint32_t min_active; /* this many stay out of ASSUMED_BAD (SKIP instead); 0 = a quarter, 2
-				per plane at least */
-	uint8_t nb_planes;   /* 1 .. MRC_MAX_PLANES */
-	uint64_t skip_ns;    /* a SKIP ends after this at the latest; about one RTT */
+	uint32_t nb_active; /* the first nb_active are used, the rest are spares of their planes; 0
+			       = all */
+	/* This many stay out of ASSUMED_BAD (SKIP instead). 0: a quarter of nb_active, at least 2
+	 * per plane, but never more than half of nb_active. */
+	uint32_t min_active;
+	uint8_t nb_planes; /* 1 .. MRC_MAX_PLANES */
+	uint64_t skip_ns;  /* a SKIP ends after this at the latest; about one RTT */
 	uint64_t
 		probe_ns; /* interval of probes to an ASSUMED_BAD EV, doubling up to probe_max_ns */
 	uint64_t probe_max_ns;
@@ -79,11 +84,16 @@ void mrc_ev_generate(struct mrc_ev *evs_out, uint32_t nb, uint8_t nb_planes, enu
 
 struct mrc_ev_set; /* opaque */
 
-/* A QP's place in the walk. Zero-initialise; owned by the QP. */
+/*
+ * A QP's place in the walk. Zero-initialise; owned by the QP. Each plane's pass goes at its own
+ * pace, so each has its own step; what makes a pass's order differ from the last one's is redrawn
+ * at its end.
+ */
 struct mrc_ev_cursor {
-	uint32_t pos;  /* step within the pass */
-	uint32_t mix;  /* what makes this pass's order differ from the last one's */
-	uint8_t plane; /* plane whose turn it is */
+	uint32_t
+		walk[MRC_MAX_PLANES]; /* bits 0-11: step within the pass, 12-31: the pass's order */
+	uint8_t plane;                /* plane whose turn it is */
+	bool started;                 /* the orders were drawn */
 };
 
 /* Creates a set. Errors: MRC_ERR_INVAL (counts, planes, duplicate values), MRC_ERR_NOMEM. */
@@ -93,11 +103,20 @@ void mrc_ev_destroy(struct mrc_ev_set *set);
 
 /*
  * Index of the EV for the next packet, or MRC_EV_NONE when none may be used now. Planes take equal
- * turns; inside a plane each usable EV is visited once per pass in an order reshuffled every pass;
- * SKIP entries are passed once; without any GOOD EV an ASSUMED_BAD one is used (prefer sending to
- * silence), never a DENIED one. planes: bit p set = plane p may be used now (carrier, neighbour
- * known, not back-pressured). avoid: an index that must not be returned (the EV that was NACKed)
- * unless it is the only one left; MRC_EV_NONE for none. Cost: about 3 ns in the common case.
+ * turns; inside a plane each usable EV is visited once per pass in an order reshuffled every pass.
+ * A SKIP entry that the walk meets becomes GOOD but is passed, one per call; when more than half of
+ * a plane's entries are SKIP nothing is passed (congestion is everywhere, avoiding it is the
+ * window's task). Without any GOOD or SKIP entry on a usable plane an ASSUMED_BAD one is used
+ * (prefer sending to silence), never a DENIED one.
+ *
+ * planes: bit p set = plane p may be used now (carrier, neighbour known, not back-pressured). A
+ * plane that is missing here but usable by mrc_ev_plane counts as busy for a moment: the answer is
+ * MRC_EV_NONE rather than an ASSUMED_BAD entry of another plane, which would draw all traffic while
+ * the good planes are full. So say by mrc_ev_plane that a plane is down; leaving it out of the mask
+ * is not enough.
+ *
+ * avoid: an index that must not be returned (the EV that was NACKed) unless it is the only one
+ * left; MRC_EV_NONE for none. Cost: about 3 ns in the common case.
  */
 uint32_t mrc_ev_next(struct mrc_ev_set *set, struct mrc_ev_cursor *cursor, uint64_t now_ns,
 	uint32_t planes, uint32_t avoid);
@@ -131,8 +150,11 @@ void mrc_ev_feedback(
 int mrc_ev_set_state(
 	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state state);
 
-/* The peer or the local port says a plane is usable or not: an unusable plane is skipped, but goes
- * on being probed. */
+/*
+ * The peer or the local port says a plane is usable or not: an unusable plane is skipped, but its
+ * ASSUMED_BAD entries go on being probed. When every plane is said to be unusable the word is
+ * ignored (it may be stale, and silence could not mend it).
+ */
 void mrc_ev_plane(struct mrc_ev_set *set, uint64_t now_ns, uint8_t plane, bool usable);
 
 /* Index of an EV that wants a probe now (and notes that one is sent), or MRC_EV_NONE. */

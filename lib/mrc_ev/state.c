@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* state.c - the state machine of mrc_ev.h: what feedback and the controller make of an entry. */
+#include "ev_set.h"
+
+static void plane_resize(struct mrc_ev_set *set, uint32_t p, int by)
+{
+	struct ev_plane *plane = &set->planes[p];
+
+	plane->nb_walk = (uint16_t)(plane->nb_walk + by);
+	set->nb_walk = (uint32_t)((int)set->nb_walk + by);
+	plane->mask = plane->nb_walk < 2
+			      ? 0
+			      : (uint16_t)((1u << (32 - __builtin_clz(plane->nb_walk - 1u))) - 1);
+	if (plane->nb_walk > 0 && (set->usable >> p & 1))
+		set->ready |= 1u << p;
+	else
+		set->ready &= ~(1u << p);
+}
+
+static void put(struct mrc_ev_set *set, uint32_t index, enum ev_place place)
+{
+	struct ev_entry *entry = &set->entries[index];
+	struct ev_plane *plane = &set->planes[entry->plane];
+
+	entry->place = (uint8_t)place;
+	switch (place) {
+	case EV_PLACE_WALK:
+		entry->pos = plane->nb_walk;
+		plane->walk[entry->pos] = (uint16_t)index;
+		plane_resize(set, entry->plane, 1);
+		break;
+	case EV_PLACE_SPARE:
+		entry->pos = plane->nb_spare++;
+		plane->spare[entry->pos] = (uint16_t)index;
+		break;
+	case EV_PLACE_BAD:
+		entry->pos = (uint16_t)set->nb_bad++;
+		set->bad[entry->pos] = (uint16_t)index;
+		break;
+	case EV_PLACE_NONE:
+		break;
+	}
+}
+
+/* Takes an entry out of its place; the last one of the array fills the gap. */
+static void take(struct mrc_ev_set *set, uint32_t index)
+{
+	struct ev_entry *entry = &set->entries[index];
+	struct ev_plane *plane = &set->planes[entry->plane];
+	uint16_t moved = EV_NIL;
+
+	switch ((enum ev_place)entry->place) {
+	case EV_PLACE_WALK:
+		moved = plane->walk[plane->nb_walk - 1];
+		plane->walk[entry->pos] = moved;
+		plane_resize(set, entry->plane, -1);
+		break;
+	case EV_PLACE_SPARE:
+		moved = plane->spare[--plane->nb_spare];
+		plane->spare[entry->pos] = moved;
+		break;
+	case EV_PLACE_BAD:
+		moved = set->bad[--set->nb_bad];
+		set->bad[entry->pos] = moved;
+		break;
+	case EV_PLACE_NONE:
+		return;
+	}
+	set->entries[moved & (uint16_t)~EV_SKIP_FLAG].pos = entry->pos;
+	entry->place = EV_PLACE_NONE;
+}
+
+void ev_place_good(struct mrc_ev_set *set, uint32_t index)
+{
+	struct ev_plane *plane = &set->planes[set->entries[index].plane];
+
+	put(set, index, plane->nb_walk < plane->quota ? EV_PLACE_WALK : EV_PLACE_SPARE);
+}
+
+/* Spares of the same plane take the room of those that left. */
+static void promote_spare(struct mrc_ev_set *set, uint32_t p)
+{
+	struct ev_plane *plane = &set->planes[p];
+
+	if (plane->nb_walk < plane->quota && plane->nb_spare > 0) {
+		uint32_t index = plane->spare[0];
+
+		take(set, index);
+		put(set, index, EV_PLACE_WALK);
+	}
+}
+
+static void skip_begin(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
+{
+	struct ev_entry *entry = &set->entries[index];
+	struct ev_plane *plane = &set->planes[entry->plane];
+
+	MRC_ASSERT(entry->place == EV_PLACE_WALK);
+	plane->walk[entry->pos] |= EV_SKIP_FLAG;
+	plane->nb_skip++;
+	entry->until_ns = now_ns + set->skip_ns;
+	entry->skip_next = EV_NIL;
+	entry->skip_prev = set->skip_tail;
+	if (set->skip_tail == EV_NIL)
+		set->skip_head = (uint16_t)index;
+	else
+		set->entries[set->skip_tail].skip_next = (uint16_t)index;
+	set->skip_tail = (uint16_t)index;
+}
+
+static void skip_end(struct mrc_ev_set *set, uint32_t index)
+{
+	struct ev_entry *entry = &set->entries[index];
+	struct ev_plane *plane = &set->planes[entry->plane];
+
+	plane->walk[entry->pos] &= (uint16_t)~EV_SKIP_FLAG;
+	plane->nb_skip--;
+	if (entry->skip_prev == EV_NIL)
+		set->skip_head = entry->skip_next;
+	else
+		set->entries[entry->skip_prev].skip_next = entry->skip_next;
+	if (entry->skip_next == EV_NIL)
+		set->skip_tail = entry->skip_prev;
+	else
+		set->entries[entry->skip_next].skip_prev = entry->skip_prev;
+}
+
+static void bad_begin(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
+{
+	struct ev_entry *entry = &set->entries[index];
+
+	put(set, index, EV_PLACE_BAD);
+	entry->answered = 0;
+	entry->until_ns = now_ns + set->probe_ns;
+	entry->interval_ns = set->probe_ns;
+	if (entry->until_ns < set->deadline_ns)
+		set->deadline_ns = entry->until_ns;
+}
+
+static bool serves(enum mrc_ev_state state)
+{
+	return state == MRC_EV_GOOD || state == MRC_EV_SKIP;
+}
+
+static void note_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index,
+	enum mrc_ev_state old, enum mrc_ev_state state)
+{
+	struct ev_entry *entry = &set->entries[index];
+
+	set->counts[entry->plane][__builtin_ctz(old)]--;
+	set->counts[entry->plane][__builtin_ctz(state)]++;
+	entry->state = (uint8_t)state;
+	if (set->env.trace != NULL)
+		set->env.trace(set->env.ctx, now_ns, MRC_TRACE_EV_STATE, index, old, state);
+	if (state == MRC_EV_ASSUMED_BAD || (serves(state) && !serves(old)))
+		ev_event_push(set, index, state == MRC_EV_SKIP ? MRC_EV_GOOD : state);
+}
+
+void ev_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state state)
+{
+	struct ev_entry *entry = &set->entries[index];
+	enum mrc_ev_state old = (enum mrc_ev_state)entry->state;
+
+	MRC_ASSERT(index < set->nb_evs);
+	if (old == state)
+		return;
+	if (old == MRC_EV_SKIP)
+		skip_end(set, index);
+	if (!serves(state)) {
+		take(set, index);
+		if (state == MRC_EV_ASSUMED_BAD)
+			bad_begin(set, now_ns, index);
+		promote_spare(set, entry->plane);
+	} else if (!serves(old)) {
+		take(set, index);
+		ev_place_good(set, index);
+	}
+	if (state == MRC_EV_SKIP) {
+		if (entry->place == EV_PLACE_WALK)
+			skip_begin(set, now_ns, index);
+		else
+			state = MRC_EV_GOOD; /* a spare has nothing to skip */
+	}
+	if (old != state)
+		note_change(set, now_ns, index, old, state);
+}
+
+void ev_expire_skips(struct mrc_ev_set *set, uint64_t now_ns)
+{
+	while (set->skip_head != EV_NIL && set->entries[set->skip_head].until_ns <= now_ns)
+		ev_change(set, now_ns, set->skip_head, MRC_EV_GOOD);
+}
+
+/* A path that eats packets leaves, unless too few would remain in service: then it only skips. */
+static void blame(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
+{
+	const struct ev_entry *entry = &set->entries[index];
+	uint32_t remain = set->nb_walk;
+
+	if (!serves((enum mrc_ev_state)entry->state))
+		return;
+	if (entry->place == EV_PLACE_WALK && set->planes[entry->plane].nb_spare == 0)
+		remain--;
+	if (entry->place == EV_PLACE_WALK && remain < set->min_active)
+		ev_change(set, now_ns, index, MRC_EV_SKIP);
+	else
+		ev_change(set, now_ns, index, MRC_EV_ASSUMED_BAD);
+}
+
+static void probe_answered(
+	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state revived)
+{
+	struct ev_entry *entry = &set->entries[index];
+
+	if (++entry->answered >= set->revive_count) {
+		ev_change(set, now_ns, index, revived);
+		return;
+	}
+	entry->interval_ns = set->probe_ns;
+	entry->until_ns = now_ns + set->probe_ns;
+	if (entry->until_ns < set->deadline_ns)
+		set->deadline_ns = entry->until_ns;
+}
+
+void mrc_ev_feedback(
+	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_feedback what)
+{
+	struct ev_entry *entry = &set->entries[index];
+
+	MRC_ASSERT(index < set->nb_evs);
+	switch (what) {
+	case MRC_EV_FB_GOOD:
+		break; /* data does not revive a bad path, only probes do; a SKIP runs its course */
+	case MRC_EV_FB_MARKED:
+	case MRC_EV_FB_TRIMMED:
+		if (entry->state == MRC_EV_GOOD)
+			ev_change(set, now_ns, index, MRC_EV_SKIP);
+		break;
+	case MRC_EV_FB_ALWAYS_SKIP:
+	case MRC_EV_FB_LOST:
+	case MRC_EV_FB_TIMEOUT:
+		blame(set, now_ns, index);
+		break;
+	case MRC_EV_FB_PROBE_GOOD:
+		if (entry->state == MRC_EV_ASSUMED_BAD)
+			probe_answered(set, now_ns, index, MRC_EV_GOOD);
+		break;
+	case MRC_EV_FB_PROBE_MARKED:
+		if (entry->state == MRC_EV_ASSUMED_BAD)
+			probe_answered(set, now_ns, index, MRC_EV_SKIP);
+		else if (entry->state == MRC_EV_GOOD)
+			ev_change(set, now_ns, index, MRC_EV_SKIP);
+		break;
+	case MRC_EV_FB_PROBE_LOST:
+		entry->answered = 0;
+		break;
+	}
+}
+
+int mrc_ev_set_state(
+	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state state)
+{
+	if (index >= set->nb_evs || (state != MRC_EV_GOOD && state != MRC_EV_DENIED))
+		return MRC_ERR_INVAL;
+	ev_change(set, now_ns, index, state);
+	return MRC_OK;
+}
+
+void mrc_ev_plane(struct mrc_ev_set *set, uint64_t now_ns, uint8_t plane, bool usable)
+{
+	MRC_ASSERT(plane < set->nb_planes);
+	if (usable)
+		set->usable |= 1u << plane;
+	else
+		set->usable &= ~(1u << plane);
+	plane_resize(set, plane, 0);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * walk.c - which EV the next packet takes.
+ *
+ * A pass visits the slots of a plane's walk list in the order (step * odd ^ offset) modulo the next
+ * power of two, which is a bijection for every odd factor; slots past the end of the list are
+ * passed over. Factor and offset are redrawn at the end of each pass, so no permutation is stored.
+ */
+#include "ev_set.h"
+
+#define STEP_BITS 12
+#define STEP_MASK ((1u << STEP_BITS) - 1)
+
+_Static_assert(MRC_EV_MAX <= STEP_MASK + 1, "a step must reach every slot");
+
+static inline uint32_t new_order(struct mrc_ev_set *set)
+{
+	return (uint32_t)(ev_random(set) >> 32) & ~STEP_MASK;
+}
+
+static __attribute__((noinline, cold)) void start(
+	struct mrc_ev_set *set, struct mrc_ev_cursor *cursor)
+{
+	for (uint32_t p = 0; p < set->nb_planes; p++)
+		cursor->walk[p] = new_order(set);
+	cursor->plane = (uint8_t)(ev_random(set) % set->nb_planes);
+	cursor->started = true;
+}
+
+/* Slot of the present step; moves to the next one. */
+static inline uint32_t step(struct mrc_ev_set *set, const struct ev_plane *plane, uint32_t *walk)
+{
+	uint32_t now = *walk;
+	uint32_t slot =
+		(((now & STEP_MASK) * ((now >> STEP_BITS) | 1)) ^ (now >> 20)) & plane->mask;
+
+	*walk = (now & STEP_MASK) >= plane->mask ? new_order(set) : now + 1;
+	return slot;
+}
+
+/*
+ * Next entry of one plane, or MRC_EV_NONE when it holds nothing but `avoid`. Ends: with more than
+ * half SKIP the first one met is taken, otherwise at least one other is GOOD, or becomes so when it
+ * is passed.
+ */
+static inline uint32_t walk_plane(struct mrc_ev_set *set, struct ev_plane *plane, uint64_t now_ns,
+	uint32_t *walk, uint32_t avoid)
+{
+	bool reset = false;
+
+	if (plane->nb_walk == 1 && (plane->walk[0] & ~EV_SKIP_FLAG) == avoid)
+		return MRC_EV_NONE;
+	for (;;) {
+		uint32_t slot = step(set, plane, walk);
+		uint32_t entry, index;
+
+		if (slot >= plane->nb_walk)
+			continue;
+		entry = plane->walk[slot];
+		index = entry & ~EV_SKIP_FLAG;
+		if (index == avoid)
+			continue;
+		if (!(entry & EV_SKIP_FLAG))
+			return index;
+		if (2 * plane->nb_skip > plane->nb_walk) {
+			ev_change(set, now_ns, index, MRC_EV_GOOD);
+			return index;
+		}
+		if (!reset)
+			ev_change(set, now_ns, index, MRC_EV_GOOD);
+		reset = true;
+	}
+}
+
+/* First plane of the mask at or behind `from`, in a circle; the mask is not empty. */
+static inline uint32_t plane_turn(uint32_t mask, uint32_t from)
+{
+	uint32_t rest = mask >> from;
+
+	return rest ? from + (uint32_t)__builtin_ctz(rest) : (uint32_t)__builtin_ctz(mask);
+}
+
+/* A bad entry of the plane, at random; MRC_EV_NONE when it has none but `avoid`. */
+static uint32_t pick_bad(struct mrc_ev_set *set, uint32_t plane, uint32_t avoid)
+{
+	uint32_t at = (uint32_t)(ev_random(set) % set->nb_bad);
+
+	for (uint32_t i = 0; i < set->nb_bad; i++) {
+		uint32_t index = set->bad[at];
+
+		if (set->entries[index].plane == plane && index != avoid)
+			return index;
+		at = at + 1 == set->nb_bad ? 0 : at + 1;
+	}
+	return MRC_EV_NONE;
+}
+
+static uint32_t next_bad(
+	struct mrc_ev_set *set, struct mrc_ev_cursor *cursor, uint32_t planes, uint32_t avoid)
+{
+	while (planes != 0 && set->nb_bad != 0) {
+		uint32_t p = plane_turn(planes, cursor->plane);
+		uint32_t index = pick_bad(set, p, avoid);
+
+		if (index != MRC_EV_NONE) {
+			cursor->plane = (uint8_t)(p + 1);
+			return index;
+		}
+		planes &= ~(1u << p);
+	}
+	return MRC_EV_NONE;
+}
+
+/* The one to avoid, when it may serve at all. */
+static uint32_t use_avoided(
+	struct mrc_ev_set *set, uint64_t now_ns, uint32_t planes, uint32_t avoid)
+{
+	const struct ev_entry *entry;
+
+	if (avoid >= set->nb_evs)
+		return MRC_EV_NONE;
+	entry = &set->entries[avoid];
+	if ((entry->place != EV_PLACE_WALK && entry->place != EV_PLACE_BAD) ||
+		!(planes >> entry->plane & 1))
+		return MRC_EV_NONE;
+	if (entry->state == MRC_EV_SKIP)
+		ev_change(set, now_ns, avoid, MRC_EV_GOOD);
+	return avoid;
+}
+
+/* The uncommon rest: no plane is ready, or only `avoid` is left where the turn was. */
+static __attribute__((noinline)) uint32_t next_slow(struct mrc_ev_set *set,
+	struct mrc_ev_cursor *cursor, uint64_t now_ns, uint32_t planes, uint32_t avoid)
+{
+	uint32_t ready, index;
+
+	if (set->usable == 0) {
+		/* Every plane is said to be down: that word may be stale. */
+		ready = 0;
+		for (uint32_t p = 0; p < set->nb_planes; p++)
+			ready |= (uint32_t)(set->planes[p].nb_walk > 0) << p;
+	} else {
+		ready = set->ready;
+		planes &= set->usable;
+	}
+	for (uint32_t rest = ready & planes; rest != 0;) {
+		uint32_t p = plane_turn(rest, cursor->plane);
+
+		index = walk_plane(set, &set->planes[p], now_ns, &cursor->walk[p], avoid);
+		if (index != MRC_EV_NONE) {
+			cursor->plane = (uint8_t)(p + 1);
+			return index;
+		}
+		rest &= ~(1u << p);
+	}
+	if ((ready & ~planes) != 0)
+		return use_avoided(set, now_ns, ready & planes, avoid);
+	index = next_bad(set, cursor, planes, avoid);
+	return index != MRC_EV_NONE ? index : use_avoided(set, now_ns, planes, avoid);
+}
+
+uint32_t mrc_ev_next(struct mrc_ev_set *set, struct mrc_ev_cursor *cursor, uint64_t now_ns,
+	uint32_t planes, uint32_t avoid)
+{
+	uint32_t ready = planes & set->ready;
+	uint32_t plane, index;
+
+	if (__builtin_expect(!cursor->started, 0))
+		start(set, cursor);
+	if (set->skip_head != EV_NIL)
+		ev_expire_skips(set, now_ns);
+	if (__builtin_expect(ready == 0, 0))
+		return next_slow(set, cursor, now_ns, planes, avoid);
+	plane = plane_turn(ready, cursor->plane);
+	index = walk_plane(set, &set->planes[plane], now_ns, &cursor->walk[plane], avoid);
+	if (__builtin_expect(index == MRC_EV_NONE, 0))
+		return next_slow(set, cursor, now_ns, planes, avoid);
+	cursor->plane = (uint8_t)(plane + 1);
+	return index;
+}
