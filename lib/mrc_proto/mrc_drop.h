@@ -33,9 +33,10 @@
 	X(EXT_SHORT, "extension headers truncated")                                                \
 	X(EXT_FTYPE, "timestamp extension has an unknown type")                                    \
 	X(EXT_RESERVED_M, "SACK carries the reserved M value")                                     \
+	X(EXT_RESERVED, "reserved bits set, and the setting reserved_check is on")                 \
 	X(PAD_BAD, "pad count does not fit the payload or is set on a control packet")             \
 	X(CONTROL_LENGTH, "control packet longer or shorter than its headers")                     \
-	X(QPN_RESERVED, "packet of a connection for a reserved QP number")                         \
+	X(QPN_RESERVED, "reserved QP number, or endpoint operation not for QP 2")                  \
 	X(QPN_UNKNOWN, "no such QP")                                                               \
 	X(QPN_GENERATION, "packet for an earlier life of this QP number")                          \
 	X(QP_STATE, "QP is not in a state that receives")                                          \

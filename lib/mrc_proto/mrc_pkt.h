@@ -46,6 +46,12 @@ void mrc_proto_default(struct mrc_proto *proto_out);
  */
 int mrc_proto_init(struct mrc_proto *proto);
 
+/* Bit of a port (counted from 1) in a port status mask (O-14). */
+static inline uint32_t mrc_proto_port_bit(const struct mrc_proto *proto, uint32_t port)
+{
+	return UINT32_C(1) << (port - 1 + proto->choice.port_mask_base);
+}
+
 /* Flags of a view. */
 enum mrc_pkt_flag {
 	MRC_PKT_V6 = 1 << 0,      /* (inner) IP version is 6 */
@@ -56,8 +62,9 @@ enum mrc_pkt_flag {
 	MRC_PKT_CE = 1 << 5,
 	MRC_PKT_ACKREQ = 1 << 6,
 	MRC_PKT_RTX = 1 << 7,
-	MRC_PKT_TS = 1 << 8, /* TSETH present (writes); timestamp valid (other kinds always carry
-				the field) */
+	/* Writes: TSETH present. Probes and endpoint requests, which always carry the field: it
+	 * holds a timestamp (ftype 1). Not used for other kinds. */
+	MRC_PKT_TS = 1 << 8,
 	MRC_PKT_SE = 1 << 9,
 	MRC_PKT_MIGREQ = 1 << 10, /* never used for anything */
 	MRC_PKT_TSR = 1 << 11,
@@ -162,12 +169,20 @@ struct mrc_pkt {
 /*
  * Decodes frame[0 .. len). Checks everything that can be checked without state (not the ICRC, see
  * mrc_pkt_icrc_ok), in the order of enum mrc_drop, the DSCP class before anything that depends on
- * completeness. Returns MRC_KEEP and fills *pkt_out, or the drop reason; then *pkt_out is
+ * completeness; the last one is QPN_RESERVED (ADDR_*, and what stands behind ICRC, is the
+ * caller's). Returns MRC_KEEP and fills *pkt_out, or the drop reason; then *pkt_out is
  * undefined. Reads nothing outside the frame, writes nothing but *pkt_out. Cost: about 15 ns for a
  * write.
  */
 enum mrc_drop mrc_pkt_decode(
 	const struct mrc_proto *proto, const uint8_t *frame, uint32_t len, struct mrc_pkt *pkt_out);
+
+/*
+ * Starts a view to be sent: all zero but what the settings and the kind say (opcode, pkey, ttl 64,
+ * class, ECN, TSR; TSETH on writes; vendor_info, cc_type of a NACK, ftype 1, a positive syndrome,
+ * QP 2 of endpoint operations).
+ */
+void mrc_pkt_init(const struct mrc_proto *proto, enum mrc_opcode opcode, struct mrc_pkt *pkt_out);
 
 /* True when the ICRC behind a decoded, untrimmed packet is right. Cost: one pass over headers and
  * payload. */
@@ -176,8 +191,10 @@ bool mrc_pkt_icrc_ok(const struct mrc_pkt *pkt, const uint8_t *frame);
 /*
  * Encodes the headers of a view to buf (room bytes) and returns the header length, or MRC_ERR_SPACE
  * / MRC_ERR_INVAL. Lengths in the headers count payload_len, pad and ICRC; payload, pad and ICRC
- * are the caller's (mrc_pkt_finish). Inverse of mrc_pkt_decode. For tests, tools and rare packets;
- * the data path uses templates.
+ * are the caller's (mrc_pkt_finish). Takes the DSCP of `cls` (of `dscp` with MRC_CLASS_OTHER), the
+ * settings' pkey when the view's is 0, PadCnt from payload_len; a trimmed packet keeps the udp_len
+ * of the view if it has one. Inverse of mrc_pkt_decode. For tests, tools and rare packets; the data
+ * path uses templates.
  */
 int mrc_pkt_encode(
 	const struct mrc_proto *proto, const struct mrc_pkt *pkt, uint8_t *buf, uint32_t room);
@@ -234,8 +251,8 @@ uint32_t mrc_template_put(const struct mrc_template *tmpl, const struct mrc_prot
 	const struct mrc_template_vary *vary, uint8_t *hdr);
 
 /* Writes BTH and extension headers of `pkt` (opcode, flags, pad, dqpn, psn and the opcode's union
- * member) to p; returns the byte behind them. Used by mrc_pkt_encode and by the engine behind
- * mrc_template_put. */
+ * member; the settings' pkey) to p; returns the byte behind them, at most 48 further. Used by
+ * mrc_pkt_encode and by the engine behind mrc_template_put. */
 uint8_t *mrc_pkt_put_transport(
 	const struct mrc_proto *proto, const struct mrc_pkt *pkt, uint8_t *p);
 
