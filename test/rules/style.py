@@ -12,10 +12,10 @@ MAX_FILE, MAX_FUNCTION, MEDIAN, PERCENTILE_90 = 800, 100, 15, 45
 
 # Spelled in pieces so that this file does not accuse itself.
 FORBIDDEN = re.compile("|".join((
-    r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bXX" + r"X\b", r"\bst" + r"ub(s|bed|bing)?\b",
-    r"not (yet )?imple" + r"mented", r"/wo" + r"rk/", r"\bsha" + r"red/(spec|design|style)",
-    r"\bis" + r"sue #?[0-9]+\b", r"wire\.m" + r"d\b", r"nscc\.m" + r"d\b", r"bugs\.m" + r"d\b",
-    r"design\.m" + r"d\b", r"scenarios\.m" + r"d\b", r"reliability\.m" + r"d\b")), re.I)
+    r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bXX" + r"X\b",
+    r"(?i:\bst" + r"ub(s|bed|bing)?\b)", r"(?i:not (yet )?imple" + r"mented)", r"/wo" + r"rk/", r"\bsha" + r"red/(spec|design|style)",
+    r"\b[Ii]s" + r"sue #?[0-9]+\b", r"wire\.m" + r"d\b", r"nscc\.m" + r"d\b", r"bugs\.m" + r"d\b",
+    r"design\.m" + r"d\b", r"scenarios\.m" + r"d\b", r"reliability\.m" + r"d\b")))
 OWN_PAGES = re.compile(r"doc/\w+\.md")
 
 
