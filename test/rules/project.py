@@ -68,6 +68,35 @@ def schema_for(path, schemas):
     return "config/mrc-dp.schema.json" if "config/mrc-dp.schema.json" in schemas else None
 
 
+def schema_names(node):
+    """Every property name of a schema."""
+    if isinstance(node, dict):
+        if isinstance(node.get("properties"), dict):
+            yield from node["properties"]
+        for child in node.values():
+            yield from schema_names(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from schema_names(child)
+
+
+def check_schema(tree):
+    """The schema of mrc-dp and the decoder tables know the same keys."""
+    schema = "config/mrc-dp.schema.json"
+    sources = tree.match(r"app/mrc-dp/config\w*\.c")
+    if not tree.exists(schema) or not sources:
+        return
+    row = re.compile(r"(?:MRC_CTL_[A-Z]+|\b[A-Z_]+)\(\s*\"([\w$]+)\",|\.key = \"([\w$]+)\"")
+    tables = {a or b for p in sources for a, b in row.findall(tree.read(p))}
+    tables |= {name for p in tree.match(r"lib/mrc_proto/mrc_choice\.h")
+               for name in re.findall(r"\bX\(\d+, (\w+),", tree.read(p))}
+    names = set(schema_names(json.loads(tree.read(schema))))
+    for name in sorted(tables - names):
+        yield f"{schema}: lacks '{name}' of {sources[0]}"
+    for name in sorted(names - tables):
+        yield f"{schema}: '{name}' is in no decoder table"
+
+
 def count_lines(tree, pattern):
     return sum(1 for p in tree.match(pattern) for line in tree.read(p).split("\n") if line.strip())
 

@@ -27,6 +27,7 @@ CHECKS = {
     "shell": style.check_shell,
     "commits": project.check_commits,
     "configs": project.check_configs,
+    "schema": project.check_schema,
     "ratio": project.check_ratio,
     "drops": project.check_drops,
     "links": project.check_links,
