@@ -39,7 +39,7 @@ ACTING_CALLS = re.compile(
 
 # What the objects of the pure libraries may ask of the outside.
 PURE_SYMBOLS = re.compile(
-    r"mrc_\w+|mem(cpy|set|cmp|move|chr)|__mem\w+_chk|str(n?cmp|n?len|chr|rchr)|crc32_\w+|"
+    r"mem(cpy|set|cmp|move|chr)|__mem\w+_chk|str(n?cmp|n?len|chr|rchr)|crc32_\w+|"
     r"__stack_chk_fail|abort|__assert_fail|_GLOBAL_OFFSET_TABLE_|__popcount\w*|__builtin_\w+|"
     r"(f?abs|sqrt|pow|exp|log|log2|log10|floor|ceil|fmin|fmax|round|l?lround|ldexp|fmod|trunc|"
     r"log1p|expm1|nearbyint|rint|l?lrint)f?|__(udiv|div|umod|mod)ti3|__isoc\w+|__fentry__|"
@@ -115,8 +115,15 @@ def check_globals(archives):
 
 def check_symbols(archives):
     """What the pure libraries call outside themselves."""
+    symbol = re.compile(r"[0-9a-f]{8,16} .{7} (\S+)\t[0-9a-f]+ (?:\.hidden )?(\S+)")
+    wanted, own = {}, set()
     for archive in archives:
         for line in objdump(archive, "-t"):
-            field = re.match(r"[0-9a-f]{8,16} .{7} \*UND\*\t[0-9a-f]+ (?:\.hidden )?(\S+)", line)
-            if field and not PURE_SYMBOLS.fullmatch(field.group(1)):
-                yield f"{os.path.basename(archive)}: calls {field.group(1)}"
+            field = symbol.match(line)
+            if field and field.group(1) == "*UND*":
+                wanted.setdefault(field.group(2), os.path.basename(archive))
+            elif field:
+                own.add(field.group(2))
+    for name, archive in sorted(wanted.items()):
+        if name not in own and not PURE_SYMBOLS.fullmatch(name):
+            yield f"{archive}: calls {name}"
