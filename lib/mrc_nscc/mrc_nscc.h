@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mrc_err.h"
+
 #define MRC_NSCC_NO_RTT UINT64_MAX /* "this answer gives no RTT sample" */
 
 enum mrc_nscc_algorithm {
@@ -35,8 +37,11 @@ struct mrc_nscc_cfg {
 	double alpha; /* bytes per ns; derived, see mrc_nscc_cfg_default */
 };
 
-/* Defaults of the algorithm for a line rate (whole endpoint, bits/s), an unloaded RTT, the nominal
- * size of a full packet, and whether switches trim. */
+/*
+ * Defaults of the algorithm for a line rate (whole endpoint, bits/s), an unloaded RTT, the nominal
+ * size of a full packet, and whether switches trim. Whatever the arguments, the result passes
+ * mrc_nscc_cfg_check as long as base RTT and packet size themselves are in range.
+ */
 void mrc_nscc_cfg_default(struct mrc_nscc_cfg *cfg_out, uint64_t rate_bps, uint32_t base_rtt_ns,
 	uint32_t mtu, bool trimming);
 /* MRC_OK or MRC_ERR_INVAL; *key_out (may be NULL) then names the member out of range. */
@@ -46,13 +51,24 @@ int mrc_nscc_cfg_check(const struct mrc_nscc_cfg *cfg, const char **key_out);
  */
 struct mrc_nscc {
 	const struct mrc_nscc_cfg *cfg;
-	int64_t inflight;
-	double cwnd, max_cwnd, acc, avg_delay;
-	uint64_t base_rtt, t_adj, t_dec, qa_end;
-	double saved;
-	int64_t recv, achieved, ignored, to_ignore, fi_count;
-	uint32_t rcvd_units;
-	bool fast, armed;
+	int64_t inflight;    /* bytes sent and neither received nor lost; may fall below 0 */
+	int64_t cwnd;        /* bytes */
+	int64_t max_cwnd;    /* ceiling at the present base RTT */
+	double acc;          /* increase not yet applied, bytes squared */
+	double avg_delay;    /* ns */
+	uint64_t base_rtt;   /* ns, only falls */
+	uint64_t t_adj;      /* last periodic adjustment */
+	uint64_t t_dec;      /* last multiplicative decrease */
+	uint64_t qa_end;     /* quick adapt: end of the epoch, 0 before the first one */
+	int64_t achieved;    /* received since the epoch began */
+	int64_t recv;        /* received since the last adjustment */
+	int64_t ignored;     /* gone by since the last quick adapt */
+	int64_t to_ignore;   /* marks and trims count for nothing until `ignored` reaches this */
+	int64_t fi_count;    /* received in a row at almost no delay */
+	int64_t saved;       /* window before the receiver's host pushed back, 0 = none */
+	uint32_t rcvd_units; /* last rcvd_bytes taken, units of 256 */
+	bool fast;           /* fast increase is on */
+	bool armed;          /* a trim waits for quick adapt to act */
 };
 
 void mrc_nscc_init(struct mrc_nscc *cc, const struct mrc_nscc_cfg *cfg, uint64_t now_ns);
@@ -78,10 +94,10 @@ void mrc_nscc_on_nack(
 /* Timeout, SACK gap or probe said a packet is lost. */
 void mrc_nscc_on_loss(struct mrc_nscc *cc, uint64_t now_ns, uint32_t size);
 
-/* May a packet of this size leave now? */
+/* May a packet of this size leave now? With nothing in flight one always may. */
 static inline bool mrc_nscc_may_send(const struct mrc_nscc *cc, uint32_t size)
 {
-	return cc->inflight + (int64_t)size <= (int64_t)cc->cwnd || cc->inflight <= 0;
+	return cc->inflight + (int64_t)size <= cc->cwnd || cc->inflight <= 0;
 }
 
 /* Whole bytes. */
