@@ -123,7 +123,8 @@ struct mrc_fabric_cfg {
 	bool srv6_decap;                     /* the last leaf strips the outer header (End.DT) */
 
 	enum mrc_fabric_trim_who trim_who;
-	uint32_t trim_size; /* bytes that a trimmed packet keeps, from Ethernet on */
+	uint32_t trim_size;     /* bytes that a trimmed packet keeps, from Ethernet on */
+	bool trim_keep_lengths; /* IP and UDP lengths keep their old values (false: rewritten) */
 
 	uint32_t max_packets; /* under way at a time, queued and unread ones included */
 	uint32_t max_faults;
@@ -330,7 +331,8 @@ int mrc_fabric_fault_query(
 	X(HOP_LIMIT, "too many hops")                                                              \
 	X(MALFORMED, "frame or uSID list that no switch can forward")                              \
 	X(NO_PACKET, "max_packets under way")                                                      \
-	X(INBOX, "host does not read its port")
+	X(INBOX, "host does not read its port")                                                    \
+	X(FLOODED, "original of a flooded frame, replaced by its copies")
 
 #define MRC_FABRIC_DROP_ENUM(name, text) MRC_FABRIC_DROP_##name,
 enum mrc_fabric_drop {

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* count.c - reading the counters, and proving that they balance. */
+#include "fabric.h"
+
+#define DROP_NAME(name, text) #name,
+static const char *const drop_names[] = {MRC_FABRIC_DROP_LIST(DROP_NAME)};
+#undef DROP_NAME
+
+const char *mrc_fabric_drop_name(enum mrc_fabric_drop reason)
+{
+	return (unsigned int)reason < MRC_FABRIC_NB_DROPS ? drop_names[reason] : "?";
+}
+
+void mrc_fabric_link_counters_get(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t link,
+	struct mrc_fabric_link_counters *counters_out)
+{
+	struct link *l = &fabric->links[link];
+
+	mrc_fabric_link_area(l, now_ns);
+	*counters_out = l->cnt;
+	counters_out->queue_len = mrc_fabric_link_occupancy(l, now_ns);
+}
+
+static void counters_add(
+	struct mrc_fabric_link_counters *sum, const struct mrc_fabric_link_counters *c)
+{
+	sum->offered_packets += c->offered_packets;
+	sum->offered_bytes += c->offered_bytes;
+	sum->tx_packets += c->tx_packets;
+	sum->tx_bytes += c->tx_bytes;
+	sum->arrived_packets += c->arrived_packets;
+	sum->duplicates += c->duplicates;
+	sum->marks += c->marks;
+	sum->trims += c->trims;
+	for (int i = 0; i < MRC_FABRIC_NB_DROPS; i++)
+		sum->drops[i] += c->drops[i];
+	sum->queued_packets += c->queued_packets;
+	sum->wire_packets += c->wire_packets;
+	sum->queue_len += c->queue_len;
+	sum->queue_area += c->queue_area;
+	if (c->queue_max_len > sum->queue_max_len)
+		sum->queue_max_len = c->queue_max_len;
+}
+
+/* Does link i leave that switch? */
+static bool leaves_switch(const struct mrc_fabric *f, uint32_t i, bool spine, uint32_t index)
+{
+	const struct link *l = &f->links[i];
+
+	if (spine)
+		return l->cls == MRC_FABRIC_LEAF_DOWN && l->near_end == index;
+	return (l->cls == MRC_FABRIC_LEAF_UP || l->cls == MRC_FABRIC_HOST_DOWN) &&
+	       l->near_end == index;
+}
+
+void mrc_fabric_switch_counters_get(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t plane,
+	bool spine, uint32_t index, struct mrc_fabric_link_counters *counters_out)
+{
+	struct mrc_fabric_link_counters sum = {0}, one;
+	uint32_t first = plane * fabric->links_per_plane;
+
+	for (uint32_t i = first; i < first + fabric->links_per_plane; i++) {
+		if (!leaves_switch(fabric, i, spine, index))
+			continue;
+		mrc_fabric_link_counters_get(fabric, now_ns, i, &one);
+		counters_add(&sum, &one);
+	}
+	*counters_out = sum;
+}
+
+void mrc_fabric_totals_get(const struct mrc_fabric *fabric, struct mrc_fabric_totals *totals_out)
+{
+	*totals_out = fabric->tot;
+	totals_out->in_flight = fabric->cfg.max_packets - fabric->nb_free - fabric->tot.unread;
+	for (uint32_t i = 0; i < fabric->nb_links; i++)
+		totals_out->marks += fabric->links[i].cnt.marks;
+}
+
+/* Length of a list; more than max_packets means a loop. */
+static uint64_t list_count(const struct mrc_fabric *f, const struct list *list, bool *ok)
+{
+	uint64_t n = 0;
+	uint32_t last = NONE;
+
+	for (uint32_t i = list->head; i != NONE; i = f->pkts[i].next) {
+		last = i;
+		if (++n > f->cfg.max_packets)
+			break;
+	}
+	if (last != list->tail || n > f->cfg.max_packets)
+		*ok = false;
+	return n;
+}
+
+static uint64_t queue_bytes(const struct mrc_fabric *f, const struct list *list)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = list->head; i != NONE; i = f->pkts[i].next) {
+		int64_t len = (int64_t)f->pkts[i].wire_len + f->cfg.overhead_len;
+
+		sum += len > 0 ? (uint64_t)len : 0;
+	}
+	return sum;
+}
+
+static const char *check_link(const struct mrc_fabric *f, const struct link *l, uint64_t *held)
+{
+	const struct mrc_fabric_link_counters *c = &l->cnt;
+	uint64_t queued, wire, drops = 0;
+	bool ok = true;
+
+	queued = list_count(f, &l->queue[0], &ok) + list_count(f, &l->queue[1], &ok);
+	wire = list_count(f, &l->wire, &ok);
+	if (!ok)
+		return "a list of a link is broken";
+	for (int i = 0; i < MRC_FABRIC_NB_DROPS; i++)
+		drops += c->drops[i];
+	if (drops != l->queue_drops + l->wire_drops)
+		return "drops of a link by reason and by place differ";
+	if (queued != c->queued_packets || wire != c->wire_packets)
+		return "packets counted in a queue or on a wire are not those there";
+	if (queue_bytes(f, &l->queue[0]) != l->queue_len[0] ||
+		queue_bytes(f, &l->queue[1]) != l->queue_len[1])
+		return "length of a queue in bytes is wrong";
+	if (c->offered_packets != c->tx_packets + l->queue_drops + queued)
+		return "a link: offered != started + dropped in the queue + queued";
+	if (c->tx_packets + c->duplicates != c->arrived_packets + l->wire_drops + wire)
+		return "a link: started + duplicated != arrived + dropped on the wire + on the "
+		       "wire";
+	for (uint32_t i = l->wire.head; i != NONE && f->pkts[i].next != NONE; i = f->pkts[i].next) {
+		if (f->pkts[i].at_ns > f->pkts[f->pkts[i].next].at_ns)
+			return "a wire is out of order";
+	}
+	*held += queued + wire;
+	return NULL;
+}
+
+const char *mrc_fabric_check(const struct mrc_fabric *fabric)
+{
+	const struct mrc_fabric_totals *t = &fabric->tot;
+	uint64_t held = 0, unread = 0, drops = 0, link_drops = 0;
+	struct list free_list = {fabric->free_head, NONE};
+	bool ok = true;
+
+	for (uint32_t i = 0; i < fabric->nb_links; i++) {
+		const char *fault = check_link(fabric, &fabric->links[i], &held);
+
+		if (fault != NULL)
+			return fault;
+		link_drops += fabric->links[i].queue_drops + fabric->links[i].wire_drops;
+	}
+	for (uint32_t i = 0; i < fabric->nb_hosts * fabric->cfg.nb_planes; i++) {
+		uint64_t n = list_count(fabric, &fabric->inboxes[i].list, &ok);
+
+		if (!ok || n != fabric->inboxes[i].nb)
+			return "an inbox is not as long as counted";
+		unread += n;
+	}
+	for (int i = 0; i < MRC_FABRIC_NB_DROPS; i++)
+		drops += t->drops[i];
+	if (unread != t->unread || drops != t->dropped || drops != link_drops + fabric->other_drops)
+		return "sums over links and inboxes differ from the totals";
+	if (list_count(fabric, &free_list, &ok) != fabric->nb_free ||
+		fabric->nb_free + held + unread != fabric->cfg.max_packets)
+		return "packet records are lost or counted twice";
+	if (t->sent + t->copies != t->delivered + t->dropped + held + unread)
+		return "sent + copies != delivered + dropped + in flight + unread";
+	return NULL;
+}
