@@ -83,20 +83,25 @@ static uint64_t splitmix(uint64_t *x)
 	return z ^ (z >> 31);
 }
 
-void test_env_init(struct test_env *te, uint64_t seed)
+void test_env_seed(struct test_env *te, uint64_t seed)
 {
-	const char *text = getenv("MRC_TEST_SEED");
-
 	memset(te, 0, sizeof(*te));
-	if (text != NULL)
-		seed = strtoull(text, NULL, 0);
-	printf("seed %llu (MRC_TEST_SEED=%llu repeats this run)\n", (unsigned long long)seed,
-		(unsigned long long)seed);
 	for (int i = 0; i < 4; i++)
 		te->rng[i] = splitmix(&seed);
 	te->fail_after = UINT32_MAX;
 	te->env = (struct mrc_env){
 		.ctx = te, .alloc = env_alloc, .free = env_free, .random64 = env_random64};
+}
+
+void test_env_init(struct test_env *te, uint64_t seed)
+{
+	const char *text = getenv("MRC_TEST_SEED");
+
+	if (text != NULL)
+		seed = strtoull(text, NULL, 0);
+	printf("seed %llu (MRC_TEST_SEED=%llu repeats this run)\n", (unsigned long long)seed,
+		(unsigned long long)seed);
+	test_env_seed(te, seed);
 }
 
 void test_env_freeze(struct test_env *te)

@@ -24,6 +24,8 @@ struct test_env {
 
 /* Seed: MRC_TEST_SEED of the process environment if set, else `seed`. Prints it. */
 void test_env_init(struct test_env *te, uint64_t seed);
+/* The same with exactly this seed, without a word. */
+void test_env_seed(struct test_env *te, uint64_t seed);
 /* From here on the code under test may not allocate. */
 void test_env_freeze(struct test_env *te);
 /* Asserts (cmocka) that everything was given back. */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pair_test.h"
+
+static const char *program = "test";
+
+void pair_test_cfg(struct pair_cfg *cfg_out, const char *name, uint64_t seed)
+{
+	static char repro[256];
+	const char *text = getenv("MRC_TEST_SEED");
+
+	pair_cfg_default(cfg_out);
+	cfg_out->seed = text != NULL ? strtoull(text, NULL, 0) : seed;
+	snprintf(repro, sizeof(repro), "MRC_TEST_SEED=%llu %s %s",
+		(unsigned long long)cfg_out->seed, program, name);
+	cfg_out->repro = repro;
+}
+
+static void fail_test(void)
+{
+	_fail("pair", 0);
+}
+
+int pair_test_main(int argc, char **argv, const struct CMUnitTest *tests, size_t nb_tests)
+{
+	program = argv[0];
+	pair_on_fail = fail_test;
+	for (size_t i = 0; argc > 1 && i < nb_tests; i++)
+		if (strcmp(tests[i].name, argv[1]) == 0)
+			return _cmocka_run_group_tests(argv[1], &tests[i], 1, NULL, NULL);
+	if (argc > 1) {
+		fprintf(stderr, "no test %s\n", argv[1]);
+		return 2;
+	}
+	return _cmocka_run_group_tests(argv[0], tests, nb_tests, NULL, NULL);
+}
+
+static bool tape_tap(
+	struct pair *p, int from, const struct mrc_pkt *pkt, const uint8_t *frame, uint32_t len)
+{
+	struct pair_tape *tape = p->tap_ctx;
+
+	if (tape->nb[from] == tape->cap[from]) {
+		uint32_t cap = tape->cap[from] ? 2 * tape->cap[from] : 256;
+
+		tape->pkts[from] = realloc(tape->pkts[from], cap * sizeof(struct mrc_pkt));
+		tape->times[from] = realloc(tape->times[from], cap * sizeof(uint64_t));
+		tape->cap[from] = cap;
+	}
+	tape->times[from][tape->nb[from]] = p->now;
+	tape->pkts[from][tape->nb[from]++] = *pkt;
+	return true;
+}
+
+void pair_tape_start(struct pair *p, struct pair_tape *tape)
+{
+	memset(tape, 0, sizeof(*tape));
+	p->tap = tape_tap;
+	p->tap_ctx = tape;
+}
+
+void pair_tape_clear(struct pair_tape *tape)
+{
+	tape->nb[0] = tape->nb[1] = 0;
+}
+
+void pair_tape_free(struct pair *p, struct pair_tape *tape)
+{
+	p->tap = NULL;
+	for (int s = 0; s < 2; s++) {
+		free(tape->pkts[s]);
+		free(tape->times[s]);
+	}
+	memset(tape, 0, sizeof(*tape));
+}
+
+uint32_t pair_tape_count(const struct pair_tape *tape, int side, uint8_t opcode)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < tape->nb[side]; i++) {
+		uint8_t op = tape->pkts[side][i].opcode;
+
+		n += opcode ? op == opcode : (mrc_opcode_table[op].flags & MRC_OPF_WRITE) != 0;
+	}
+	return n;
+}
