@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* config_check.c - what several keys together must fulfil, and what the machine must offer. */
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "config_private.h"
+
+#define KEY_LEN 128
+
+uint32_t mrc_cfg_mtu_needed(const struct mrc_cfg *cfg)
+{
+	bool v4 = cfg->nb_endpoints > 0 && mrc_gid_is_v4(&cfg->endpoints[0].address);
+
+	/* IP, UDP, BTH, then METH, TSETH, RETH and ImmDt; payload, ICRC. */
+	return (v4 ? 20u : 40u) + 8 + 12 + 4 + 4 + 16 + 4 + cfg->pmtu + MRC_ICRC_LEN;
+}
+
+bool mrc_cfg_devarg(const char *device, const char *name, char *out, uint32_t room)
+{
+	size_t name_len = strlen(name);
+	const char *at = strchr(device, ',');
+
+	while (at != NULL) {
+		const char *begin = at + 1;
+		const char *end = strchr(begin, ',');
+		size_t len = end ? (size_t)(end - begin) : strlen(begin);
+
+		if (len > name_len && strncmp(begin, name, name_len) == 0 &&
+			begin[name_len] == '=') {
+			snprintf(
+				out, room, "%.*s", (int)(len - name_len - 1), begin + name_len + 1);
+			return true;
+		}
+		at = end;
+	}
+	return false;
+}
+
+static const char *plane_key(char *key, uint32_t ep, uint32_t plane, const char *name)
+{
+	snprintf(key, KEY_LEN, "endpoints[%u].planes[%u].%s", ep, plane, name);
+	return key;
+}
+
+static bool is_driver(const char *device, const char *driver)
+{
+	return strncmp(device, driver, strlen(driver)) == 0;
+}
+
+static int memif_check(struct mrc_ctl_ctx *ctx, const char *key, const char *device)
+{
+	char path[MRC_CFG_TEXT];
+	char value[MRC_CFG_TEXT];
+
+	if (!mrc_cfg_devarg(device, "socket", path, sizeof(path)))
+		return MRC_OK;
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		return mrc_ctl_fail_key(ctx, key,
+			"socket path \"%s\" has %zu characters, a UNIX socket takes %zu; choose a "
+			"shorter path",
+			path, strlen(path), sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1);
+	if (path[0] == '/' && !mrc_cfg_devarg(device, "socket-abstract", value, sizeof(value)))
+		return mrc_ctl_fail_key(ctx, key,
+			"socket \"%s\" is a path but the driver takes it as an abstract name; add "
+			"\"socket-abstract=no\"",
+			path);
+	return MRC_OK;
+}
+
+static uint32_t interface_mtu(const char *iface)
+{
+	char path[128];
+	unsigned mtu = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/mtu", iface);
+	file = fopen(path, "r");
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%u", &mtu) != 1)
+		mtu = 0;
+	fclose(file);
+	return mtu;
+}
+
+static int af_packet_check(
+	struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg, const char *key, const char *device)
+{
+	const uint32_t need = mrc_cfg_mtu_needed(cfg);
+	char iface[IFNAMSIZ + 64];
+	char size[32];
+	uint32_t mtu;
+
+	if (!mrc_cfg_devarg(device, "iface", iface, sizeof(iface)))
+		return mrc_ctl_fail_key(
+			ctx, key, "\"%s\" names no interface; add \"iface=NAME\"", device);
+	if (strlen(iface) >= IFNAMSIZ || if_nametoindex(iface) == 0)
+		return mrc_ctl_fail_key(ctx, key,
+			"there is no network interface \"%s\"; \"ip link\" lists those of this "
+			"namespace",
+			iface);
+	mtu = interface_mtu(iface);
+	if (mtu != 0 && mtu < need)
+		return mrc_ctl_fail_key(ctx, key,
+			"interface %s has MTU %u, pmtu %u needs %u; \"ip link set %s mtu %u\" or a "
+			"smaller \"pmtu\"",
+			iface, mtu, cfg->pmtu, need, iface, need);
+	/* 66 bytes of TPACKET header and alignment in front of the frame. */
+	if (mrc_cfg_devarg(device, "framesz", size, sizeof(size)) &&
+		strtoul(size, NULL, 0) < need + 18 + 66)
+		return mrc_ctl_fail_key(ctx, key,
+			"framesz=%s is too small for pmtu %u; use framesz=8192,blocksz=65536", size,
+			cfg->pmtu);
+	return MRC_OK;
+}
+
+static int device_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg, uint32_t e, uint32_t p)
+{
+	const struct mrc_cfg_plane *plane = &cfg->endpoints[e].planes[p];
+	char key[KEY_LEN];
+
+	plane_key(key, e, p, "device");
+	for (uint32_t oe = 0; oe <= e; oe++)
+		for (uint32_t op = 0; op < (oe == e ? p : cfg->endpoints[oe].nb_planes); op++) {
+			const char *other = cfg->endpoints[oe].planes[op].device;
+			size_t len = strcspn(plane->device, ",");
+
+			if (len == strcspn(other, ",") && strncmp(plane->device, other, len) == 0)
+				return mrc_ctl_fail_key(ctx, key,
+					"device %.*s is already used by endpoints[%u].planes[%u]; "
+					"give each plane a device of its own",
+					(int)len, plane->device, oe, op);
+		}
+	if (is_driver(plane->device, "net_memif"))
+		return memif_check(ctx, key, plane->device);
+	if (is_driver(plane->device, "net_af_packet"))
+		return af_packet_check(ctx, cfg, key, plane->device);
+	if (plane->is_pci && is_driver(plane->device, "0")) {
+		char path[128];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", plane->device);
+		if (strlen(plane->device) == strlen("0000:00:00.0") && stat(path, &st) != 0)
+			return mrc_ctl_fail_key(ctx, key,
+				"there is no PCI device %s; \"dpdk-devbind.py -s\" lists them",
+				plane->device);
+	}
+	return MRC_OK;
+}
+
+static int plane_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg, uint32_t e, uint32_t p)
+{
+	const uint32_t need = mrc_cfg_mtu_needed(cfg);
+	struct mrc_cfg_plane *plane = &cfg->endpoints[e].planes[p];
+	char key[KEY_LEN];
+
+	if (plane->mtu == 0)
+		plane->mtu = need;
+	if (plane->mtu < need)
+		return mrc_ctl_fail_key(ctx, plane_key(key, e, p, "mtu"),
+			"%u is too small for pmtu %u, which needs %u; raise \"mtu\" or lower "
+			"\"pmtu\"",
+			plane->mtu, cfg->pmtu, need);
+	switch (plane->link) {
+	case MRC_LINK_DEVICE:
+		return device_check(ctx, cfg, e, p);
+	case MRC_LINK_FABRIC:
+		return MRC_OK;
+	case MRC_LINK_DIRECT:
+		if (cfg->nb_endpoints != 2 || p >= cfg->endpoints[1 - e].nb_planes ||
+			cfg->endpoints[1 - e].planes[p].link != MRC_LINK_DIRECT)
+			return mrc_ctl_fail_key(ctx, plane_key(key, e, p, "device"),
+				"\"direct\" joins the same plane of two endpoints of this file; "
+				"make "
+				"the other endpoint's plane %u \"direct\" too",
+				p);
+		return MRC_OK;
+	}
+	return MRC_OK;
+}
+
+static int endpoints_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
+{
+	const struct mrc_cfg_endpoint *a = &cfg->endpoints[0], *b = &cfg->endpoints[1];
+
+	if (cfg->nb_endpoints == 1) {
+		if (cfg->oob.mode == MRC_OOB_NONE)
+			return mrc_ctl_fail_key(ctx, "endpoints",
+				"one endpoint has nobody to talk to; add a second one or \"oob\" "
+				"to "
+				"reach another process");
+		return MRC_OK;
+	}
+	if (cfg->oob.mode != MRC_OOB_NONE)
+		return mrc_ctl_fail_key(ctx, "oob",
+			"has no use with two endpoints in one file; remove it or one endpoint");
+	if (strcmp(a->name, b->name) == 0)
+		return mrc_ctl_fail_key(ctx, "endpoints[1].name",
+			"\"%s\" is the name of endpoints[0] too; choose another", b->name);
+	if (mrc_gid_eq(&a->address, &b->address))
+		return mrc_ctl_fail_key(ctx, "endpoints[1].address",
+			"is the address of endpoints[0] too; choose another");
+	if (mrc_gid_is_v4(&a->address) != mrc_gid_is_v4(&b->address))
+		return mrc_ctl_fail_key(ctx, "endpoints[1].address",
+			"IP version differs from that of endpoints[0]; use the same");
+	if (a->nb_planes != b->nb_planes)
+		return mrc_ctl_fail_key(ctx, "endpoints[1].planes",
+			"%u planes, but endpoints[0] has %u; give both the same number",
+			b->nb_planes, a->nb_planes);
+	return MRC_OK;
+}
+
+static int ev_resolve(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
+{
+	const bool v4 = mrc_gid_is_v4(&cfg->endpoints[0].address);
+	uint32_t total = cfg->ev.nb_per_plane * cfg->endpoints[0].nb_planes;
+
+	if ((uint32_t)cfg->ev.mode == MRC_CFG_EV_AUTO)
+		cfg->ev.mode = v4 ? MRC_EV_MODE_UDP : MRC_EV_MODE_STEV;
+	if (v4 && cfg->ev.mode == MRC_EV_MODE_STEV)
+		return mrc_ctl_fail_key(ctx, "ev.mode",
+			"\"stev\" needs the IPv6 flow label; use \"udp\" or IPv6 addresses");
+	if (total > MRC_EV_MAX)
+		return mrc_ctl_fail_key(ctx, "ev.per_plane",
+			"%u on %u planes are %u entropy values, at most %u; lower it",
+			cfg->ev.nb_per_plane, cfg->endpoints[0].nb_planes, total, MRC_EV_MAX);
+	return MRC_OK;
+}
+
+static int fabric_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg)
+{
+	const struct mrc_cfg_fabric *fabric = &cfg->fabric;
+	uint32_t users = 0;
+
+	for (uint32_t e = 0; e < cfg->nb_endpoints; e++)
+		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++)
+			users += cfg->endpoints[e].planes[p].link == MRC_LINK_FABRIC;
+	if (fabric->present && users == 0)
+		return mrc_ctl_fail_key(ctx, "fabric",
+			"no plane uses it; give planes \"device\": \"fabric\" or remove the "
+			"section");
+	if (users > 0 && fabric->leaves * fabric->hosts_per_leaf < cfg->nb_endpoints)
+		return mrc_ctl_fail_key(ctx, "fabric.leaves",
+			"%u leaves with %u hosts each cannot hold %u endpoints; raise one of them",
+			fabric->leaves, fabric->hosts_per_leaf, cfg->nb_endpoints);
+	for (uint32_t f = 0; f < fabric->nb_faults; f++) {
+		const struct mrc_fabric_where *where = &fabric->faults[f].fault.where;
+		char key[KEY_LEN];
+
+		snprintf(key, sizeof(key), "fabric.faults[%u].plane", f);
+		if (where->plane >= (int32_t)cfg->endpoints[0].nb_planes)
+			return mrc_ctl_fail_key(ctx, key, "%d: planes go from 0 to %u",
+				where->plane, cfg->endpoints[0].nb_planes - 1);
+		snprintf(key, sizeof(key), "fabric.faults[%u].leaf", f);
+		if (where->leaf >= (int32_t)fabric->leaves)
+			return mrc_ctl_fail_key(ctx, key, "%d: leaves go from 0 to %u", where->leaf,
+				fabric->leaves - 1);
+		snprintf(key, sizeof(key), "fabric.faults[%u].spine", f);
+		if (where->spine >= (int32_t)fabric->spines)
+			return mrc_ctl_fail_key(ctx, key, "%d: spines go from 0 to %u",
+				where->spine, fabric->spines - 1);
+	}
+	return MRC_OK;
+}
+
+static int file_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg)
+{
+	struct stat st;
+
+	if (cfg->workload.file[0] == '\0')
+		return MRC_OK;
+	if (stat(cfg->workload.file, &st) != 0)
+		return mrc_ctl_fail_key(
+			ctx, "workload.file", "cannot read \"%s\": %m", cfg->workload.file);
+	if (!S_ISREG(st.st_mode) || st.st_size == 0)
+		return mrc_ctl_fail_key(ctx, "workload.file",
+			"\"%s\" is no regular file with content; name another", cfg->workload.file);
+	return MRC_OK;
+}
+
+int mrc_cfg_oob_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg_oob *oob)
+{
+	const char *key = oob->mode == MRC_OOB_LISTEN ? "listen" : "connect";
+	const char *address = oob->address;
+
+	if (strncmp(address, "unix:", 5) == 0 && address[5] != '\0') {
+		size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+
+		if (strlen(address + 5) > most)
+			return mrc_ctl_fail_key(ctx, key,
+				"socket path \"%s\" has %zu characters, a UNIX socket takes %zu; "
+				"choose a shorter path",
+				address + 5, strlen(address + 5), most);
+		return MRC_OK;
+	}
+	if (strncmp(address, "tcp:", 4) == 0) {
+		const char *colon = strrchr(address + 4, ':');
+		unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
+
+		if (colon && colon > address + 4 && port > 0 && port < 65536)
+			return MRC_OK;
+	}
+	return mrc_ctl_fail_key(
+		ctx, key, "\"%s\": want \"unix:/path\" or \"tcp:host:port\"", address);
+}
+
+int mrc_cfg_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
+{
+	int err = endpoints_check(ctx, cfg);
+
+	for (uint32_t e = 0; e < cfg->nb_endpoints && !err; e++)
+		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes && !err; p++)
+			err = plane_check(ctx, cfg, e, p);
+	if (!err)
+		err = ev_resolve(ctx, cfg);
+	if (!err)
+		err = fabric_check(ctx, cfg);
+	if (!err)
+		err = file_check(ctx, cfg);
+	return err;
+}
+
+/* ---- loading ------------------------------------------------------------------------------------
+ */
+
+static void cfg_default(struct mrc_cfg *cfg)
+{
+	struct mrc_ev_cfg ev;
+
+	memset(cfg, 0, sizeof(*cfg));
+	mrc_ev_cfg_default(&ev);
+	mrc_proto_default(&cfg->proto);
+	mrc_proto_init(&cfg->proto);
+	cfg->hugepages = MRC_HUGE_AUTO;
+	cfg->pmtu = 4096;
+	cfg->icrc = true;
+	cfg->timestamps = true;
+	cfg->ev = (struct mrc_cfg_ev){.mode = (enum mrc_ev_mode)MRC_CFG_EV_AUTO,
+		.nb_per_plane = 32,
+		.skip_ns = ev.skip_ns,
+		.probe_ns = ev.probe_ns,
+		.probe_max_ns = ev.probe_max_ns,
+		.revive_count = ev.revive_count};
+	cfg->cc.rate_bps = 40000000000ull;
+	cfg->cc.base_rtt_ns = 100000;
+	cfg->cc.nscc.algorithm = MRC_NSCC_UET10;
+	cfg->qp = (struct mrc_cfg_qp){
+		.mpr = MRC_MPR_MAX, .ttl = 64, .timeout = 12, .linear_cnt = 3, .exp_cnt = 7};
+	cfg->fabric = (struct mrc_cfg_fabric){.leaves = 2,
+		.spines = 2,
+		.hosts_per_leaf = 1,
+		.rate_bps = 10000000000ull,
+		.delay_ns = 500,
+		.forward = MRC_FABRIC_ECMP,
+		.ecn = true,
+		.max_packets = 8192,
+		.lcore = -1};
+	cfg->workload = (struct mrc_cfg_workload){.nb_qps = 1,
+		.msg_len = 1 << 20,
+		.depth = 8,
+		.verify = MRC_LOAD_VERIFY_FULL,
+		.drain_ns = 5000000000ull};
+	cfg->oob.wait_ns = 30000000000ull;
+	cfg->mgmt_lcore = -1;
+}
+
+static int load(const char *source, const json_t *json, struct mrc_cfg *cfg_out, char *error_out)
+{
+	struct mrc_cfg_file *file = calloc(1, sizeof(*file));
+	struct mrc_nscc_cfg nscc;
+	struct mrc_ctl_error error = {.text = ""};
+	int err = MRC_ERR_NOMEM;
+
+	if (file == NULL)
+		goto done;
+	cfg_default(&file->cfg);
+	file->oob.oob = file->cfg.oob;
+	err = mrc_ctl_decode(source, json, &mrc_cfg_file_table, file, &error);
+	if (err)
+		goto done;
+	/* Once more, on top of the window parameters that follow from rate, RTT and PMTU. */
+	mrc_nscc_cfg_default(&nscc, file->cfg.cc.rate_bps, (uint32_t)file->cfg.cc.base_rtt_ns,
+		file->cfg.pmtu + 100, file->cfg.cc.trimming);
+	memset(file, 0, sizeof(*file));
+	cfg_default(&file->cfg);
+	file->oob.oob = file->cfg.oob;
+	file->cfg.cc.nscc = nscc;
+	file->cfg.cc.resolved = true;
+	err = mrc_ctl_decode(source, json, &mrc_cfg_file_table, file, &error);
+	if (err)
+		goto done;
+	*cfg_out = file->cfg;
+done:
+	if (err)
+		snprintf(error_out, MRC_CFG_ERROR, "%s",
+			error.text[0] ? error.text : mrc_err_text(err));
+	free(file);
+	return err;
+}
+
+int mrc_cfg_parse(
+	const char *source, const char *text, size_t len, struct mrc_cfg *cfg_out, char *error_out)
+{
+	struct mrc_ctl_error error;
+	json_t *json = mrc_ctl_parse(source, text, len, MRC_CTL_FILE_MAX, &error);
+	int err;
+
+	if (json == NULL) {
+		snprintf(error_out, MRC_CFG_ERROR, "%s", error.text);
+		return MRC_ERR_INVAL;
+	}
+	err = load(source, json, cfg_out, error_out);
+	json_decref(json);
+	return err;
+}
+
+int mrc_cfg_load(const char *path, struct mrc_cfg *cfg_out, char *error_out)
+{
+	FILE *file = fopen(path, "r");
+	char *text;
+	size_t len;
+	int err;
+
+	if (file == NULL) {
+		snprintf(error_out, MRC_CFG_ERROR, "%s: cannot open the configuration: %m", path);
+		return MRC_ERR_INVAL;
+	}
+	text = malloc(MRC_CTL_FILE_MAX + 1);
+	len = text ? fread(text, 1, MRC_CTL_FILE_MAX + 1, file) : 0;
+	if (text == NULL || ferror(file)) {
+		snprintf(error_out, MRC_CFG_ERROR, "%s: cannot read the configuration: %m", path);
+		err = MRC_ERR_INVAL;
+	} else {
+		err = mrc_cfg_parse(path, text, len, cfg_out, error_out);
+	}
+	free(text);
+	fclose(file);
+	return err;
+}

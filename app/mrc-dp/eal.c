@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "eal.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+
+/* True when `arg` is option `name` or `name=value`. */
+static bool is_option(const char *arg, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(arg, name, len) == 0 && (arg[len] == '\0' || arg[len] == '=');
+}
+
+/* Short options of EAL take their value glued or apart: "-m512" or "-m 512". */
+static bool is_short(const char *arg, char letter)
+{
+	return arg[0] == '-' && arg[1] == letter;
+}
+
+static bool names_memory(const char *arg)
+{
+	return is_short(arg, 'm') || is_option(arg, "--no-huge") ||
+	       is_option(arg, "--socket-mem") || is_option(arg, "--huge-dir") ||
+	       is_option(arg, "--in-memory") || is_option(arg, "--legacy-mem") ||
+	       is_option(arg, "--single-file-segments");
+}
+
+static bool names_lcores(const char *arg)
+{
+	return is_short(arg, 'l') || is_short(arg, 'c') || is_option(arg, "--lcores");
+}
+
+static bool names_prefix(const char *arg)
+{
+	return is_option(arg, "--file-prefix");
+}
+
+static bool names_log(const char *arg)
+{
+	return is_option(arg, "--log-level");
+}
+
+static bool names_pci(const char *arg)
+{
+	return is_option(arg, "--no-pci") || is_short(arg, 'a') || is_option(arg, "--allow") ||
+	       is_short(arg, 'b') || is_option(arg, "--block");
+}
+
+static bool any(const char *const *args, uint32_t nb, bool (*test)(const char *))
+{
+	for (uint32_t i = 0; i < nb; i++)
+		if (test(args[i]))
+			return true;
+	return false;
+}
+
+static bool plan_names(const struct mrc_eal_plan *plan, bool (*test)(const char *))
+{
+	return any(plan->file_args, plan->nb_file_args, test) ||
+	       any(plan->cli_args, plan->nb_cli_args, test);
+}
+
+static int put(struct mrc_eal_args *args, const char *text)
+{
+	if (args->argc >= MRC_EAL_MAX_ARGS)
+		return MRC_ERR_TOOBIG;
+	args->argv[args->argc] = strdup(text);
+	if (args->argv[args->argc] == NULL)
+		return MRC_ERR_NOMEM;
+	args->argc++;
+	return MRC_OK;
+}
+
+static int put_pair(struct mrc_eal_args *args, const char *name, const char *value)
+{
+	int err = put(args, name);
+
+	return err ? err : put(args, value);
+}
+
+static int put_memory(struct mrc_eal_args *args, const struct mrc_eal_plan *plan)
+{
+	char mib[16];
+	int err = MRC_OK;
+
+	if (plan_names(plan, names_memory))
+		return MRC_OK;
+	/* Files of hugepages must not outlive a killed process. */
+	err = put(args, plan->hugepages ? "--huge-unlink=always" : "--no-huge");
+	if (err || plan->memory_mib == 0)
+		return err;
+	snprintf(mib, sizeof(mib), "%u", plan->memory_mib);
+	return put_pair(args, "-m", mib);
+}
+
+static int put_devices(struct mrc_eal_args *args, const struct mrc_eal_plan *plan)
+{
+	int err = MRC_OK;
+
+	for (uint32_t i = 0; i < plan->nb_vdevs && !err; i++)
+		err = put_pair(args, "--vdev", plan->vdevs[i]);
+	for (uint32_t i = 0; i < plan->nb_pcis && !err; i++)
+		err = put_pair(args, "-a", plan->pcis[i]);
+	if (!err && plan->nb_pcis == 0 && !plan_names(plan, names_pci))
+		err = put(args, "--no-pci");
+	return err;
+}
+
+/*
+ * The file's arguments, without its lcore choice when the command line makes one (EAL refuses
+ * two).
+ */
+static int put_given(struct mrc_eal_args *args, const struct mrc_eal_plan *plan)
+{
+	bool cli_lcores = any(plan->cli_args, plan->nb_cli_args, names_lcores);
+	int err = MRC_OK;
+
+	for (uint32_t i = 0; i < plan->nb_file_args && !err; i++) {
+		if (cli_lcores && names_lcores(plan->file_args[i])) {
+			bool apart = strcmp(plan->file_args[i], "-l") == 0 ||
+				     strcmp(plan->file_args[i], "-c") == 0 ||
+				     strcmp(plan->file_args[i], "--lcores") == 0;
+
+			i += apart ? 1 : 0;
+			continue;
+		}
+		err = put(args, plan->file_args[i]);
+	}
+	for (uint32_t i = 0; i < plan->nb_cli_args && !err; i++)
+		err = put(args, plan->cli_args[i]);
+	if (!err && plan->lcores && !plan_names(plan, names_lcores))
+		err = put_pair(args, "-l", plan->lcores);
+	return err;
+}
+
+int mrc_eal_args_build(struct mrc_eal_args *args_out, const struct mrc_eal_plan *plan)
+{
+	struct mrc_eal_args args = {.argc = 0};
+	int err = put(&args, "mrc-dp");
+
+	if (!err)
+		err = put_given(&args, plan);
+	if (!err)
+		err = put_memory(&args, plan);
+	if (!err)
+		err = put_devices(&args, plan);
+	if (!err && !plan_names(plan, names_prefix))
+		err = put_pair(&args, "--file-prefix", plan->prefix);
+	if (!err && !plan_names(plan, names_log))
+		err = put(&args, "--log-level=*:error");
+	if (err) {
+		mrc_eal_args_free(&args);
+		return err;
+	}
+	*args_out = args;
+	return MRC_OK;
+}
+
+void mrc_eal_args_free(struct mrc_eal_args *args)
+{
+	for (int i = 0; i < args->argc; i++)
+		free(args->argv[i]);
+	args->argc = 0;
+}
+
+static uint64_t read_number(const char *path)
+{
+	unsigned long long value = 0;
+	FILE *file = fopen(path, "r");
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%llu", &value) != 1)
+		value = 0;
+	fclose(file);
+	return value;
+}
+
+uint32_t mrc_eal_hugepages_free_mib(void)
+{
+	static const char root[] = "/sys/kernel/mm/hugepages";
+	uint64_t kib = 0;
+	DIR *dir = opendir(root);
+	struct dirent *entry;
+
+	if (dir == NULL)
+		return 0;
+	while ((entry = readdir(dir)) != NULL) {
+		unsigned long long size_kib;
+		char path[512];
+
+		if (sscanf(entry->d_name, "hugepages-%llukB", &size_kib) != 1)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/free_hugepages", root, entry->d_name);
+		kib += size_kib * read_number(path);
+	}
+	closedir(dir);
+	return (uint32_t)(kib / 1024);
+}
+
+/* Keeps the last non-empty line of what EAL said. */
+static void last_line(const char *text, char *out, uint32_t room)
+{
+	const char *end = text + strlen(text);
+	const char *begin;
+
+	while (end > text && (end[-1] == '\n' || end[-1] == ' '))
+		end--;
+	begin = end;
+	while (begin > text && begin[-1] != '\n')
+		begin--;
+	snprintf(out, room, "%.*s", (int)(end - begin), begin);
+}
+
+int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room)
+{
+	char *said = NULL;
+	size_t said_len = 0;
+	FILE *sink = open_memstream(&said, &said_len);
+	int used;
+
+	if (sink)
+		rte_openlog_stream(sink);
+	/* EAL reorders its vector and keeps pointers into it: it lives as long as the process. */
+	used = rte_eal_init(args->argc, args->argv);
+	rte_openlog_stream(NULL);
+	if (sink)
+		fclose(sink);
+	if (used < 0) {
+		if (said && said[0])
+			last_line(said, reason_out, room);
+		else
+			snprintf(reason_out, room, "%s", rte_strerror(rte_errno));
+	}
+	free(said);
+	return used < 0 ? MRC_ERR_INVAL : MRC_OK;
+}
+
+void mrc_eal_stop(void)
+{
+	char path[512];
+	DIR *dir;
+	struct dirent *entry;
+
+	snprintf(path, sizeof(path), "%s", rte_eal_get_runtime_dir());
+	rte_eal_cleanup();
+	dir = path[0] ? opendir(path) : NULL;
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL)
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	closedir(dir);
+	rmdir(path);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * eal.h - DPDK's environment layer: arguments from the configuration, defaults that work on a
+ * machine without hugepages and without a NIC, a quiet log, and tidy leftovers.
+ */
+#ifndef MRC_APP_EAL_H
+#define MRC_APP_EAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mrc_err.h"
+
+#define MRC_EAL_MAX_ARGS 128
+
+/* What the arguments are made of. Strings are the caller's and outlive the struct. */
+struct mrc_eal_plan {
+	const char *const *file_args; /* "eal" of the configuration */
+	uint32_t nb_file_args;
+	const char *const *cli_args; /* of the command line; they win */
+	uint32_t nb_cli_args;
+	const char *const *vdevs; /* full device strings */
+	uint32_t nb_vdevs;
+	const char *const *pcis; /* PCI names */
+	uint32_t nb_pcis;
+	uint32_t memory_mib; /* wanted; 0 = leave it to EAL */
+	bool hugepages;      /* enough free hugepages are there */
+	const char *lcores;  /* -l value of the configuration, or NULL */
+	const char *prefix;  /* --file-prefix when nobody names one */
+};
+
+/* Argument vector made of a plan. */
+struct mrc_eal_args {
+	char *argv[MRC_EAL_MAX_ARGS + 1];
+	int argc;
+};
+
+/*
+ * Builds the vector: file arguments, command line arguments, and a default for whatever neither
+ * names (memory, PCI scan, file prefix, lcores, log level). Errors: MRC_ERR_TOOBIG (too many),
+ * MRC_ERR_NOMEM. Release with mrc_eal_args_free.
+ */
+int mrc_eal_args_build(struct mrc_eal_args *args_out, const struct mrc_eal_plan *plan);
+void mrc_eal_args_free(struct mrc_eal_args *args);
+
+/* MiB of free hugepages of all sizes. */
+uint32_t mrc_eal_hugepages_free_mib(void);
+
+/*
+ * rte_eal_init with EAL's own chatter kept back; on failure its last line is in reason_out (room
+ * bytes). Errors: MRC_ERR_INVAL.
+ */
+int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room);
+/* rte_eal_cleanup, and removal of the run-time directory that EAL leaves behind. */
+void mrc_eal_stop(void);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * port.h - a DPDK port as one plane of an endpoint: asks the device what it can do, takes what it
+ * gives, and says in one line what is missing.
+ */
+#ifndef MRC_APP_PORT_H
+#define MRC_APP_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+#include <rte_ring.h>
+
+#include "mrc_err.h"
+
+#define MRC_PORT_MAX_QUEUES 8
+#define MRC_PORT_REASON     512
+
+struct mrc_port_want {
+	uint32_t nb_workers;  /* a transmit queue each; receive queues as the device has them */
+	uint32_t descriptors; /* per queue; 0 = default */
+	uint32_t mtu;         /* largest IP packet that must pass */
+	const uint8_t *mac;   /* to set, or NULL: keep the device's */
+	struct rte_mempool *const
+		*pools; /* one per worker; receive queue q is worker q % nb_workers's */
+};
+
+struct mrc_port {
+	uint16_t id; /* of ethdev */
+	uint16_t nb_rxq, nb_txq;
+	uint32_t rx_desc, tx_desc;
+	uint32_t mtu;       /* IP packet size that is believed to pass */
+	bool mtu_by_driver; /* the device accepted the MTU (false: known to pass jumbo unasked) */
+	bool link_up;       /* as of the last mrc_port_link_poll */
+	bool started;
+	uint8_t mac[6];
+	char driver[32];
+};
+
+/*
+ * Configures, sets up and starts port `id`. On failure nothing stays open but the port itself, and
+ * reason_out (MRC_PORT_REASON bytes) names what is missing and the remedy. Errors: MRC_ERR_INVAL.
+ */
+int mrc_port_open(
+	struct mrc_port *port_out, uint16_t id, const struct mrc_port_want *want, char *reason_out);
+void mrc_port_close(struct mrc_port *port);
+
+/* Reads the carrier; true when it changed. Not on the data path. */
+bool mrc_port_link_poll(struct mrc_port *port);
+
+/*
+ * A ring port: receives from rx[], sends to tx[]. Returns the port id or MRC_ERR_NOMEM.
+ */
+int mrc_port_ring_create(const char *name, struct rte_ring *const rx[], uint32_t nb_rx,
+	struct rte_ring *const tx[], uint32_t nb_tx);
+
+/*
+ * A pool for frames of up to mtu bytes of IP, last-in-first-out so that the working set stays in
+ * the cache. NULL when memory is short (rte_errno says why).
+ */
+struct rte_mempool *mrc_port_pool_create(
+	const char *name, uint32_t nb, uint32_t mtu, int numa_node, uint32_t priv_len);
+
+/* Largest frame (without FCS) that carries an IP packet of mtu bytes behind a VLAN tag. */
+static inline uint32_t mrc_port_frame_len(uint32_t mtu)
+{
+	return mtu + 14 + 4;
+}
+
+#endif

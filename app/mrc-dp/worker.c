@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "worker.h"
+
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_prefetch.h>
+#include <rte_ring_elem.h>
+
+enum {
+	TX_BUDGET = 64,       /* packets pulled in one turn */
+	HANDOVER_BUDGET = 64, /* frames of other workers in one turn */
+	EXPIRE_ROUNDS = 4,
+	PUBLISH_NS = 5000000,
+	STALE_NS = 500, /* a transmit time stamp may be this old when the packet leaves */
+};
+
+static inline uint64_t worker_now(struct mrc_worker *w)
+{
+	uint64_t now_ns = mrc_clock_ns(w->clock, rte_rdtsc());
+
+	/* A thread that moved to another CPU may read a slightly earlier counter. */
+	if (unlikely(now_ns < w->last_ns))
+		return w->last_ns;
+	w->last_ns = now_ns;
+	return now_ns;
+}
+
+/* ---- planes ------------------------------------------------------------------------------------
+ */
+
+static void plane_tell(struct mrc_worker *w, uint64_t now_ns, uint32_t p)
+{
+	const struct mrc_worker_plane *plane = &w->planes[p];
+	enum mrc_plane_state state = !plane->up    ? MRC_PLANE_DOWN
+				     : plane->busy ? MRC_PLANE_BUSY
+						   : MRC_PLANE_UP;
+
+	mrc_sched_plane_set(w->sched, now_ns, p, state);
+}
+
+static void plane_flush(struct mrc_worker *w, uint64_t now_ns, uint32_t p)
+{
+	struct mrc_worker_plane *plane = &w->planes[p];
+	bool busy = !mrc_stash_flush(&plane->stash);
+
+	if (likely(busy == plane->busy))
+		return;
+	plane->busy = busy;
+	plane_tell(w, now_ns, p);
+}
+
+static void plane_carrier(struct mrc_worker *w, uint64_t now_ns, uint32_t p, bool up)
+{
+	struct mrc_worker_plane *plane = &w->planes[p];
+
+	if (plane->up == up)
+		return;
+	plane->up = up;
+	if (!up) {
+		mrc_stash_drop(&plane->stash);
+		plane->busy = false;
+	} else if (w->l2) {
+		mrc_l2_announce(&w->l2[p]);
+		w->l2_due_ns = now_ns;
+	}
+	plane_tell(w, now_ns, p);
+}
+
+/* ---- ARP, neighbour discovery, echo -------------------------------------------------------------
+ */
+
+static void l2_changes(struct mrc_worker *w, uint32_t p)
+{
+	const uint8_t *mac;
+	struct mrc_gid gid;
+
+	while (mrc_l2_change_poll(&w->l2[p], &gid, &mac)) {
+		struct mrc_cmd cmd = {.kind = MRC_CMD_PEER, .gid = gid, .plane = (uint16_t)p};
+
+		cmd.has_mac = mac != NULL;
+		if (mac)
+			memcpy(cmd.mac, mac, sizeof(cmd.mac));
+		for (uint32_t i = 0; i < w->nb_workers; i++)
+			mrc_worker_command(w->workers[i], &cmd);
+	}
+}
+
+static struct rte_mbuf *l2_frame(struct mrc_worker *w, uint32_t p)
+{
+	if (!w->planes[p].up || mrc_stash_room(&w->planes[p].stash) == 0)
+		return NULL;
+	return rte_pktmbuf_alloc(w->pool);
+}
+
+static void l2_put(struct mrc_worker *w, uint32_t p, struct rte_mbuf *m, uint32_t len)
+{
+	if (len == 0) {
+		rte_pktmbuf_free(m);
+		return;
+	}
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	w->counters.l2_tx++;
+	mrc_stash_put(&w->planes[p].stash, m);
+}
+
+static void l2_take(struct mrc_worker *w, uint64_t now_ns, uint32_t p, struct rte_mbuf *frame)
+{
+	struct rte_mbuf *reply = l2_frame(w, p);
+	uint32_t len = 0;
+
+	w->counters.l2_rx++;
+	if (reply == NULL)
+		return;
+	mrc_l2_rx(&w->l2[p], now_ns, rte_pktmbuf_mtod(frame, const uint8_t *), frame->data_len,
+		rte_pktmbuf_mtod(reply, uint8_t *), rte_pktmbuf_tailroom(reply), &len);
+	l2_put(w, p, reply, len);
+	l2_changes(w, p);
+	w->l2_due_ns = now_ns;
+}
+
+/* Questions and announcements that are due. */
+static void l2_turn(struct mrc_worker *w, uint64_t now_ns)
+{
+	uint64_t due_ns = UINT64_MAX;
+
+	for (uint32_t p = 0; p < w->nb_planes; p++) {
+		while (w->planes[p].up && mrc_l2_deadline(&w->l2[p]) <= now_ns) {
+			struct rte_mbuf *m = l2_frame(w, p);
+			uint32_t len;
+
+			if (m == NULL)
+				break;
+			len = mrc_l2_tx(&w->l2[p], now_ns, rte_pktmbuf_mtod(m, uint8_t *));
+			l2_put(w, p, m, len);
+			if (len == 0)
+				break;
+		}
+		l2_changes(w, p);
+		due_ns = RTE_MIN(due_ns, mrc_l2_deadline(&w->l2[p]));
+	}
+	/* A plane without carrier has questions waiting: look again in a while. */
+	w->l2_due_ns = RTE_MAX(due_ns, now_ns + 1000000);
+}
+
+/* ---- receive ------------------------------------------------------------------------------------
+ */
+
+static void loads_poll(struct mrc_worker *w, uint64_t now_ns)
+{
+	uint64_t due_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < w->nb_loads; i++)
+		due_ns = RTE_MIN(due_ns, mrc_load_poll(w->loads[i], now_ns));
+	w->load_due_ns = due_ns;
+}
+
+/* Gives a frame to another worker; true when it took it. */
+static bool hand_over(struct mrc_worker *w, uint32_t to, uint32_t plane, struct rte_mbuf *frame)
+{
+	if (to >= w->nb_workers || to == w->index)
+		return false;
+	/* The port field is ours now; ring ports do not fill it anyway. */
+	frame->port = (uint16_t)plane;
+	if (rte_ring_mp_enqueue(w->workers[to]->handover, frame) != 0) {
+		w->counters.handover_full++;
+		return false;
+	}
+	w->counters.handed_over++;
+	return true;
+}
+
+/* A frame that the engine did not use. True when somebody else owns it now. */
+static __rte_noinline bool frame_refused(struct mrc_worker *w, uint64_t now_ns, uint32_t plane,
+	const struct mrc_rx_verdict *verdict, struct rte_mbuf *frame)
+{
+	if (verdict->kind == MRC_RX_FOREIGN_WORKER)
+		return hand_over(w, verdict->arg, plane, frame);
+	if (!mrc_l2_is_mine(rte_pktmbuf_mtod(frame, const uint8_t *), frame->data_len))
+		return false;
+	if (w->l2 == NULL)
+		return hand_over(w, 0, plane, frame);
+	l2_take(w, now_ns, plane, frame);
+	return false;
+}
+
+static void frames_take(struct mrc_worker *w, uint64_t now_ns, const struct mrc_rxbuf *bufs,
+	struct rte_mbuf **frames, uint32_t n)
+{
+	struct mrc_rx_verdict verdicts[MRC_WORKER_BURST];
+	uint32_t nb_free = 0;
+
+	mrc_sched_rx(w->sched, now_ns, bufs, n, verdicts);
+	for (uint32_t i = 0; i < n; i++) {
+		if (unlikely(verdicts[i].kind != MRC_RX_CONSUMED) &&
+			frame_refused(w, now_ns, bufs[i].plane, &verdicts[i], frames[i]))
+			continue;
+		frames[nb_free++] = frames[i];
+	}
+	rte_pktmbuf_free_bulk(frames, nb_free);
+	loads_poll(w, now_ns);
+}
+
+static void burst_take(
+	struct mrc_worker *w, uint64_t now_ns, uint32_t plane, struct rte_mbuf **frames, uint32_t n)
+{
+	struct mrc_rxbuf bufs[MRC_WORKER_BURST];
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(frames[i], void *));
+	for (uint32_t i = 0; i < n; i++) {
+		struct rte_mbuf *m = frames[i];
+
+		if (unlikely(m->nb_segs != 1)) {
+			w->counters.rx_segmented++;
+			rte_pktmbuf_free(m);
+			continue;
+		}
+		bufs[kept].data = rte_pktmbuf_mtod(m, const uint8_t *);
+		bufs[kept].len = m->data_len;
+		bufs[kept].plane = (uint8_t)plane;
+		frames[kept++] = m;
+	}
+	frames_take(w, now_ns, bufs, frames, kept);
+}
+
+static uint32_t rx_turn(struct mrc_worker *w, uint64_t now_ns)
+{
+	struct rte_mbuf *frames[MRC_WORKER_BURST];
+	uint32_t moved = 0;
+
+	for (uint32_t p = 0; p < w->nb_planes; p++) {
+		const struct mrc_worker_plane *plane = &w->planes[p];
+
+		for (uint32_t q = 0; q < plane->nb_rxq; q++) {
+			uint32_t n = rte_eth_rx_burst(
+				plane->port, plane->rxq[q], frames, MRC_WORKER_BURST);
+
+			if (n == 0)
+				continue;
+			burst_take(w, now_ns, p, frames, n);
+			moved += n;
+		}
+	}
+	return moved;
+}
+
+static uint32_t handover_turn(struct mrc_worker *w, uint64_t now_ns)
+{
+	struct rte_mbuf *frames[MRC_WORKER_BURST];
+	struct mrc_rxbuf bufs[MRC_WORKER_BURST];
+	uint32_t moved = 0;
+
+	while (moved < HANDOVER_BUDGET) {
+		uint32_t n = rte_ring_sc_dequeue_burst(
+			w->handover, (void **)frames, MRC_WORKER_BURST, NULL);
+
+		if (n == 0)
+			break;
+		for (uint32_t i = 0; i < n; i++)
+			bufs[i] = (struct mrc_rxbuf){
+				.data = rte_pktmbuf_mtod(frames[i], const uint8_t *),
+				.len = frames[i]->data_len,
+				.plane = (uint8_t)frames[i]->port};
+		frames_take(w, now_ns, bufs, frames, n);
+		moved += n;
+	}
+	w->counters.taken_over += moved;
+	return moved;
+}
+
+/* ---- commands
+ * ------------------------------------------------------------------------------------ */
+
+static void peer_set(struct mrc_worker *w, const struct mrc_cmd *cmd)
+{
+	mrc_sched_peer_set(w->sched, &cmd->gid, cmd->plane, cmd->has_mac ? cmd->mac : NULL);
+	if (mrc_gid_eq(&cmd->gid, &w->peer))
+		w->has_mac[cmd->plane] = cmd->has_mac;
+}
+
+static void command_run(struct mrc_worker *w, uint64_t now_ns, const struct mrc_cmd *cmd)
+{
+	switch ((enum mrc_cmd_kind)cmd->kind) {
+	case MRC_CMD_PEER:
+		peer_set(w, cmd);
+		break;
+	case MRC_CMD_PLANE:
+		plane_carrier(w, now_ns, cmd->plane, cmd->on);
+		break;
+	case MRC_CMD_START:
+		mrc_load_start(w->loads[cmd->load], now_ns);
+		break;
+	case MRC_CMD_STOP:
+		mrc_load_stop(w->loads[cmd->load]);
+		break;
+	case MRC_CMD_EXPECT:
+		mrc_load_expect(w->loads[cmd->load], cmd->arg);
+		break;
+	}
+	w->load_due_ns = now_ns;
+}
+
+static void commands_turn(struct mrc_worker *w, uint64_t now_ns)
+{
+	struct mrc_cmd cmd;
+
+	while (rte_ring_sc_dequeue_elem(w->commands, &cmd, sizeof(cmd)) == 0)
+		command_run(w, now_ns, &cmd);
+}
+
+int mrc_worker_command(struct mrc_worker *worker, const struct mrc_cmd *cmd)
+{
+	struct mrc_cmd copy = *cmd;
+
+	return rte_ring_mp_enqueue_elem(worker->commands, &copy, sizeof(copy)) == 0 ? MRC_OK
+										    : MRC_ERR_FULL;
+}
+
+/* ---- transmit
+ * ------------------------------------------------------------------------------------ */
+
+/* Refills the ready buffers; false when the pool is empty. */
+static bool ready_fill(struct mrc_worker *w)
+{
+	uint32_t want = MRC_WORKER_BURST - w->nb_ready;
+
+	if (w->nb_ready >= w->sub_burst)
+		return true;
+	if (unlikely(rte_pktmbuf_alloc_bulk(w->pool, w->ready + w->nb_ready, want) != 0)) {
+		w->counters.tx_no_buffer++;
+		return w->nb_ready > 0;
+	}
+	w->nb_ready += want;
+	return true;
+}
+
+/* Packets per pull: as many as leave before their time stamp is stale. */
+static inline void sub_burst_adapt(struct mrc_worker *w, uint32_t n, uint64_t took_ns)
+{
+	if (n < w->sub_burst)
+		return;
+	if (took_ns > STALE_NS && w->sub_burst > 2)
+		w->sub_burst /= 2;
+	else if (took_ns * 2 < STALE_NS && w->sub_burst < MRC_WORKER_BURST)
+		w->sub_burst *= 2;
+}
+
+/* One pull: headers into buffers, payload and ICRC behind them, out of the ports. */
+static uint32_t tx_pull(struct mrc_worker *w)
+{
+	struct mrc_txbuf bufs[MRC_WORKER_BURST];
+	uint64_t now_ns = worker_now(w);
+	uint32_t want = RTE_MIN(w->sub_burst, w->nb_ready);
+	uint32_t touched = 0;
+	uint32_t n;
+
+	for (uint32_t i = 0; i < want; i++)
+		bufs[i].hdr = rte_pktmbuf_mtod(w->ready[w->nb_ready - 1 - i], uint8_t *);
+	n = mrc_sched_tx(w->sched, now_ns, bufs, want);
+	for (uint32_t i = 0; i < n; i++) {
+		struct rte_mbuf *m = w->ready[--w->nb_ready];
+		uint32_t len = mrc_txbuf_finish(&bufs[i], w->icrc);
+
+		m->data_len = (uint16_t)len;
+		m->pkt_len = len;
+		touched |= 1u << bufs[i].plane;
+		mrc_stash_put(&w->planes[bufs[i].plane].stash, m);
+	}
+	while (touched) {
+		uint32_t p = (uint32_t)__builtin_ctz(touched);
+
+		touched &= touched - 1;
+		plane_flush(w, now_ns, p);
+	}
+	if (n > 0)
+		sub_burst_adapt(w, n, worker_now(w) - now_ns);
+	return n;
+}
+
+static uint32_t tx_turn(struct mrc_worker *w, uint64_t now_ns)
+{
+	uint32_t moved = 0;
+
+	for (uint32_t p = 0; p < w->nb_planes; p++)
+		if (w->planes[p].stash.nb)
+			plane_flush(w, now_ns, p);
+	while (moved < TX_BUDGET && ready_fill(w)) {
+		uint32_t asked = RTE_MIN(w->sub_burst, w->nb_ready);
+		uint32_t n = tx_pull(w);
+
+		moved += n;
+		if (n < asked)
+			break;
+	}
+	return moved;
+}
+
+/* ---- the turn
+ * ------------------------------------------------------------------------------------- */
+
+static void events_turn(struct mrc_worker *w)
+{
+	struct mrc_sched_event event;
+
+	while (mrc_sched_event_poll(w->sched, &event)) {
+		switch (event.type) {
+		case MRC_EVENT_QP_FATAL:
+			w->fatal_qps++;
+			break;
+		case MRC_EVENT_CQ_OVERRUN:
+		case MRC_EVENT_PORT_STATUS:
+			break;
+		}
+	}
+}
+
+uint32_t mrc_worker_poll(struct mrc_worker *w)
+{
+	uint64_t now_ns = worker_now(w);
+	uint32_t moved = rx_turn(w, now_ns);
+
+	if (w->nb_workers > 1)
+		moved += handover_turn(w, now_ns);
+	if (unlikely(!rte_ring_empty(w->commands)))
+		commands_turn(w, now_ns);
+	if (now_ns >= w->load_due_ns)
+		loads_poll(w, now_ns);
+	for (uint32_t i = 0; i < EXPIRE_ROUNDS && mrc_sched_next_deadline(w->sched) <= now_ns;
+		i++) {
+		mrc_sched_expire(w->sched, now_ns);
+		w->load_due_ns = now_ns;
+	}
+	if (w->l2 && now_ns >= w->l2_due_ns)
+		l2_turn(w, now_ns);
+	moved += tx_turn(w, now_ns);
+	if (unlikely(now_ns >= w->publish_ns)) {
+		events_turn(w);
+		mrc_worker_publish(w);
+		w->publish_ns = now_ns + PUBLISH_NS;
+	}
+	w->counters.polls++;
+	w->counters.busy_polls += moved > 0;
+	return moved;
+}
+
+/* ---- what others see
+ * ------------------------------------------------------------------------------- */
+
+void mrc_worker_publish(struct mrc_worker *w)
+{
+	uint32_t seq = atomic_load_explicit(&w->view_seq, memory_order_relaxed);
+	struct mrc_worker_view *view = &w->view;
+
+	atomic_store_explicit(&w->view_seq, seq + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	view->engine = *mrc_sched_counters_get(w->sched);
+	view->host = w->counters;
+	view->refused = 0;
+	view->nb_planes = w->nb_planes;
+	for (uint32_t p = 0; p < w->nb_planes; p++) {
+		view->refused += w->planes[p].stash.refused;
+		view->neighbour[p] = w->has_mac[p];
+	}
+	view->nb_loads = w->nb_loads;
+	for (uint32_t i = 0; i < w->nb_loads; i++) {
+		mrc_load_result(w->loads[i], &view->loads[i].result);
+		view->loads[i].done = mrc_load_done(w->loads[i]);
+	}
+	view->fatal_qps = w->fatal_qps;
+	atomic_store_explicit(&w->view_seq, seq + 2, memory_order_release);
+}
+
+void mrc_worker_view_read(struct mrc_worker *worker, struct mrc_worker_view *view_out)
+{
+	uint32_t before, after;
+
+	do {
+		before = atomic_load_explicit(&worker->view_seq, memory_order_acquire);
+		*view_out = worker->view;
+		atomic_thread_fence(memory_order_acquire);
+		after = atomic_load_explicit(&worker->view_seq, memory_order_relaxed);
+	} while (before != after || (before & 1));
+}
+
+void mrc_worker_drain(struct mrc_worker *worker)
+{
+	void *frame;
+
+	for (uint32_t p = 0; p < worker->nb_planes; p++)
+		mrc_stash_drop(&worker->planes[p].stash);
+	rte_pktmbuf_free_bulk(worker->ready, worker->nb_ready);
+	worker->nb_ready = 0;
+	while (rte_ring_sc_dequeue(worker->handover, &frame) == 0)
+		rte_pktmbuf_free(frame);
+}
