@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mrc_icrc.h"
@@ -39,6 +40,19 @@ void pkt_kit_case(uint32_t index, struct pkt_kit_case *case_out)
 		trimmed ? "-trimmed" : "");
 	for (char *c = case_out->name; *c != '\0'; c++)
 		*c = (char)tolower(*c);
+}
+
+uint32_t pkt_kit_find(const char *name)
+{
+	struct pkt_kit_case kind;
+
+	for (uint32_t i = 0; i < PKT_KIT_NB_CASES; i++) {
+		pkt_kit_case(i, &kind);
+		if (strcmp(kind.name, name) == 0)
+			return i;
+	}
+	fprintf(stderr, "no packet '%s' in the kit\n", name);
+	abort();
 }
 
 static struct mrc_gid gid_v4(uint8_t last)
@@ -220,6 +234,20 @@ uint32_t pkt_kit_example(
 		(uint32_t)MRC_UDP_LEN + MRC_BTH_LEN + MRC_TSETH_LEN +
 			mrc_opcode_table[kind.opcode].ext_len,
 		frame);
+}
+
+void pkt_kit_ipv4_fix(uint8_t *ip)
+{
+	uint32_t sum = 0;
+
+	ip[10] = 0;
+	ip[11] = 0;
+	for (uint32_t i = 0; i < MRC_IPV4_LEN; i += 2)
+		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+	sum = (sum & 0xFFFF) + (sum >> 16);
+	sum = ~((sum & 0xFFFF) + (sum >> 16));
+	ip[10] = (uint8_t)(sum >> 8);
+	ip[11] = (uint8_t)sum;
 }
 
 enum mrc_drop pkt_kit_fix(const struct mrc_proto *proto, uint8_t *frame, uint32_t len)

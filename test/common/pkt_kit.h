@@ -27,6 +27,8 @@ struct pkt_kit_case {
 
 /* index: 0 .. PKT_KIT_NB_CASES-1; untrimmed ones first, in the order of opcode, then shape. */
 void pkt_kit_case(uint32_t index, struct pkt_kit_case *case_out);
+/* Index of the case with that name; the name must exist. */
+uint32_t pkt_kit_find(const char *name);
 /* The view of such a packet, payload_len bytes long if it is a write (First and Middle: multiple of
  * 4). */
 void pkt_kit_view(const struct mrc_proto *proto, const struct pkt_kit_case *kind,
@@ -42,6 +44,8 @@ uint32_t pkt_kit_frame(const struct mrc_proto *proto, const struct mrc_pkt *pkt,
  * headers. */
 uint32_t pkt_kit_example(
 	const struct mrc_proto *proto, uint32_t index, struct mrc_pkt *pkt_out, uint8_t *frame);
+/* Makes the header checksum of an IPv4 header right again. */
+void pkt_kit_ipv4_fix(uint8_t *ip);
 /* Makes the ICRC of a frame right if it decodes; for fuzzers. Returns the drop reason of decode. */
 enum mrc_drop pkt_kit_fix(const struct mrc_proto *proto, uint8_t *frame, uint32_t len);
 
