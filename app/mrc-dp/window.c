@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "window.h"
+
+static uint64_t slot_ticks(const struct mrc_window_plan *plan)
+{
+	return plan->drain + plan->canary + plan->warm + plan->run;
+}
+
+enum mrc_window_phase mrc_window_at(
+	const struct mrc_window_plan *plan, uint64_t tsc, uint32_t *index_out)
+{
+	uint64_t slot = slot_ticks(plan), passed = tsc - plan->start, index, into;
+
+	*index_out = 0;
+	if ((int64_t)passed < 0)
+		return MRC_WINDOW_WAIT;
+	index = passed / slot;
+	if (index > plan->nb_windows)
+		index = plan->nb_windows;
+	into = passed - index * slot;
+	*index_out = (uint32_t)index;
+	if (into < plan->drain)
+		return MRC_WINDOW_DRAIN;
+	if (into < plan->drain + plan->canary)
+		return MRC_WINDOW_CANARY;
+	if (index == plan->nb_windows)
+		return MRC_WINDOW_END;
+	return into < plan->drain + plan->canary + plan->warm ? MRC_WINDOW_WARM : MRC_WINDOW_RUN;
+}
+
+uint64_t mrc_window_run_begin(const struct mrc_window_plan *plan, uint32_t index)
+{
+	return plan->start + index * slot_ticks(plan) + plan->drain + plan->canary + plan->warm;
+}
+
+uint64_t mrc_window_length(const struct mrc_window_plan *plan)
+{
+	return plan->nb_windows * slot_ticks(plan) + plan->drain + plan->canary;
+}
