@@ -34,7 +34,7 @@ void mrc_fabric_cfg_default(struct mrc_fabric_cfg *cfg_out, const struct mrc_pro
 	cfg_out->overhead_len = 24;
 	cfg_out->stev_width = 16;
 	for (uint32_t p = 0; p < MRC_MAX_PLANES; p++)
-		cfg_out->srv6_block[p] = 0xFD000000u + p;
+		cfg_out->srv6_block[p] = 0xFCBBBB00u + p;
 	cfg_out->srv6_leaf_base = 0x1000;
 	cfg_out->srv6_spine_base = 0x2000;
 	cfg_out->srv6_host_base = 0x4000;

@@ -3,6 +3,30 @@
 
 #include "pkt_kit.h"
 
+/* A buffer: where its bytes end, then the bytes. */
+struct block {
+	uint8_t *end;
+	uint8_t bytes[];
+};
+
+static struct block *block_new(struct kit *kit, const uint8_t *bytes, uint32_t len)
+{
+	struct block *block = malloc(sizeof(*block) + len + KIT_HEADROOM);
+
+	memcpy(block->bytes, bytes, len);
+	block->end = block->bytes + len + KIT_HEADROOM;
+	kit->blocks++;
+	return block;
+}
+
+struct mrc_fabric_pkt kit_raw(struct kit *kit, const uint8_t *bytes, uint32_t len)
+{
+	struct block *block = block_new(kit, bytes, len);
+
+	return (struct mrc_fabric_pkt){
+		.data = block->bytes, .len = len, .wire_len = len, .ref = block};
+}
+
 static void op_free(void *ctx, const struct mrc_fabric_pkt *pkt)
 {
 	kit_free(ctx, pkt);
@@ -10,18 +34,18 @@ static void op_free(void *ctx, const struct mrc_fabric_pkt *pkt)
 
 static bool op_clone(void *ctx, const struct mrc_fabric_pkt *pkt, struct mrc_fabric_pkt *copy_out)
 {
-	struct kit *kit = ctx;
+	uint32_t wire_len = pkt->wire_len;
 
-	*copy_out = *pkt;
-	copy_out->data = copy_out->ref = malloc(pkt->len + KIT_HEADROOM);
-	memcpy(copy_out->data, pkt->data, pkt->len);
-	kit->blocks++;
+	*copy_out = kit_raw(ctx, pkt->data, pkt->len);
+	copy_out->wire_len = wire_len;
 	return true;
 }
 
 static uint32_t op_tailroom(void *ctx, const struct mrc_fabric_pkt *pkt)
 {
-	return KIT_HEADROOM;
+	const struct block *block = pkt->ref;
+
+	return (uint32_t)(block->end - (pkt->data + pkt->len));
 }
 
 static void op_tap(void *ctx, uint64_t now_ns, uint32_t link, const struct mrc_fabric_pkt *pkt)
@@ -126,15 +150,12 @@ static void frame_view(const struct kit *kit, const struct kit_pkt *what, struct
 struct mrc_fabric_pkt kit_frame(struct kit *kit, const struct kit_pkt *what)
 {
 	uint8_t bytes[PKT_KIT_ROOM];
-	struct mrc_fabric_pkt pkt = {0};
+	struct mrc_fabric_pkt pkt;
 	struct mrc_pkt view;
 
 	frame_view(kit, what, &view);
-	pkt.len = pkt_kit_frame(&kit->proto, &view, 0, bytes);
-	pkt.wire_len = pkt.len + what->virtual_len;
-	pkt.data = pkt.ref = malloc(pkt.len + KIT_HEADROOM);
-	memcpy(pkt.data, bytes, pkt.len);
-	kit->blocks++;
+	pkt = kit_raw(kit, bytes, pkt_kit_frame(&kit->proto, &view, 0, bytes));
+	pkt.wire_len += what->virtual_len;
 	return pkt;
 }
 

@@ -59,6 +59,8 @@ void kit_create(struct kit *kit, struct mrc_fabric_cfg *cfg);
 void kit_done(struct kit *kit);
 struct mrc_gid kit_gid(const struct kit *kit, uint32_t host);
 
+/* Any bytes on the heap, as a packet. */
+struct mrc_fabric_pkt kit_raw(struct kit *kit, const uint8_t *bytes, uint32_t len);
 /* A frame on the heap; data, len, wire_len, ref filled. */
 struct mrc_fabric_pkt kit_frame(struct kit *kit, const struct kit_pkt *what);
 void kit_send(struct kit *kit, uint64_t now_ns, uint32_t plane, const struct kit_pkt *what);
