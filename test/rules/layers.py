@@ -68,7 +68,7 @@ def check_includes(tree):
             owner = home[base][0]
             if owner not in MAY_INCLUDE.get(own, []):
                 yield f"{path}:{line}: {own} may not include {name} of {owner}"
-            elif not base.startswith("mrc_"):
+            elif not base.startswith("ctl_" if owner == "ctl" else "mrc_") or "private" in base:
                 yield f"{path}:{line}: {name} is private to {owner}"
 
 

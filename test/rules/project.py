@@ -7,6 +7,8 @@ import subprocess
 
 MAX_TITLE = 60
 TEST_RATIO = 0.8
+# Landed before the check watched the branch; history is not rewritten for a title.
+OLD_COMMITS = {"c2727b8"}
 
 
 def check_commits(tree):
@@ -20,6 +22,8 @@ def check_commits(tree):
         if not line:
             continue
         commit, title = line.split("\t", 1)
+        if commit[:7] in OLD_COMMITS:
+            continue
         if len(title) > MAX_TITLE:
             yield f"{commit}: title of {len(title)} characters: {title}"
         if not re.match(r"[a-z0-9_.,/ -]+: \S", title) or re.search(r": [A-Z][a-z]+ ", title) \
