@@ -248,9 +248,11 @@ static double tsc_hz(void)
 	return (double)(to - from) / ns * 1e9;
 }
 
+/* Keeps what a case computes, so that the compiler keeps the computing. */
+static volatile uint64_t sink;
+
 static void measure(uint32_t rounds)
 {
-	volatile uint64_t sink = 0;
 
 	for (uint32_t r = 0; r < rounds; r++) {
 		for (uint32_t i = 0; i < nb_benches; i++) {

@@ -271,6 +271,9 @@ static inline enum mrc_drop decode_udp(
 	pkt->udp_len = (uint16_t)udp_len;
 	pkt->ev = ev_join(choice, w, get16(udp));
 	if (UNLIKELY(w->flags & MRC_PKT_TRIMMED)) {
+		/* Whichever of the lengths the switch mended, the least one holds. */
+		if (udp_len < left(w))
+			w->end = w->off + udp_len;
 		if (left(w) < choice->trim_min_len)
 			return MRC_DROP_TRIM_SHORT;
 		if (!(mrc_opcode_table[udp[MRC_UDP_LEN]].flags & MRC_OPF_WRITE))
@@ -349,7 +352,7 @@ static inline enum mrc_drop decode_write(
 		write->va = 0;
 		write->rkey = 0;
 		write->dma_len = 0;
-		w->off = w->end;
+		w->off = (uint32_t)(p - w->frame);
 		return MRC_KEEP;
 	}
 	write->va = get64(p);

@@ -147,7 +147,7 @@ struct mrc_pkt {
 	uint16_t vlan_tci; /* with MRC_PKT_VLAN */
 	uint16_t ip_off;   /* of the (inner) IP header, where the ICRC begins */
 	uint16_t bth_off;
-	uint16_t payload_off;
+	uint16_t payload_off; /* behind the last header; trimmed: the last whole one */
 	uint16_t payload_len; /* without pad; 0 when trimmed or control */
 	uint16_t udp_len;     /* UDP length field as it stood in the packet */
 	uint32_t ev;          /* 32-bit EV out of source port and flow label */

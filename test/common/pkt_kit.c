@@ -114,7 +114,7 @@ static void view_sack(struct mrc_pkt_sack *sack)
 		.cc_flags = 9,
 		.mpr = 31,
 		.restore_cwnd = 1,
-		.rcv_cwnd_pen = 0x25,
+		.rcv_cwnd_pen = 0x65,
 		.sack_offset = -0x302,
 		.ooo_count = 0x4142,
 		.timestamp = 0x5152,
