@@ -37,10 +37,11 @@ static void random_links(struct test_env *rnd, struct mrc_fabric_cfg *cfg)
 
 static void random_cfg(struct test_env *rnd, struct mrc_fabric_cfg *cfg)
 {
-	uint32_t leaves = 1 + test_random_below(rnd, 4);
+	uint32_t leaves = 1 + test_random_below(rnd, 4), spines;
 
 	kit.v6 = test_random_below(rnd, 2) != 0;
-	kit_cfg(&kit, cfg, leaves, 1 + test_random_below(rnd, 4), 1 + test_random_below(rnd, 4));
+	spines = 1 + test_random_below(rnd, 4);
+	kit_cfg(&kit, cfg, leaves, spines, 1 + test_random_below(rnd, 4));
 	cfg->nb_planes = 1 + test_random_below(rnd, 4);
 	cfg->cut_through = test_random_below(rnd, 2) != 0;
 	cfg->reroute = test_random_below(rnd, 2) != 0;
@@ -81,14 +82,18 @@ static void random_packet(struct test_env *rnd, const struct mrc_fabric_cfg *cfg
 {
 	static const uint8_t classes[] = {MRC_CLASS_NO_TRIM, MRC_CLASS_TRIMMABLE,
 		MRC_CLASS_TRIMMABLE_RETX, MRC_CLASS_CONTROL};
-	struct kit_pkt what = {.src = test_random_below(rnd, kit.nb_hosts),
-		.dst = test_random_below(rnd, kit.nb_hosts + 1),
-		.ev = (uint32_t)test_random64(rnd),
-		.psn = test_random_below(rnd, 1000),
-		.payload_len = 4 * test_random_below(rnd, 400),
-		.cls = classes[test_random_below(rnd, 4)]};
+	struct kit_pkt what = {0};
 	struct mrc_fabric_pkt pkt;
+	uint32_t plane;
 
+	/* One statement each: compilers differ in the order within an initialiser. */
+	what.src = test_random_below(rnd, kit.nb_hosts);
+	what.dst = test_random_below(rnd, kit.nb_hosts + 1);
+	what.ev = (uint32_t)test_random64(rnd);
+	what.psn = test_random_below(rnd, 1000);
+	what.payload_len = 4 * test_random_below(rnd, 400);
+	what.cls = classes[test_random_below(rnd, 4)];
+	plane = test_random_below(rnd, cfg->nb_planes);
 	if (test_random_below(rnd, 4) == 0)
 		what.virtual_len = test_random_below(rnd, 4096);
 	pkt = kit_frame(&kit, &what);
@@ -100,7 +105,7 @@ static void random_packet(struct test_env *rnd, const struct mrc_fabric_cfg *cfg
 				pkt.data[i] = (uint8_t)test_random64(rnd);
 		}
 	}
-	mrc_fabric_send(kit.fabric, now_ns, what.src, test_random_below(rnd, cfg->nb_planes), &pkt);
+	mrc_fabric_send(kit.fabric, now_ns, what.src, plane, &pkt);
 }
 
 static uint64_t read_some(uint64_t hash)
@@ -164,7 +169,7 @@ static void known_seed_gives_the_known_run(void **state)
 {
 	if (getenv("MRC_TEST_SEED") != NULL)
 		skip();
-	assert_int_equal(run(12345), 0xF716376A6CA8FBE5u);
+	assert_int_equal(run(12345), 0x0FBBA6CACE1567C9u);
 }
 
 int main(void)
