@@ -18,6 +18,10 @@ void mrc_fabric_link_counters_get(struct mrc_fabric *fabric, uint64_t now_ns, ui
 
 	mrc_fabric_link_area(l, now_ns);
 	*counters_out = l->cnt;
+	counters_out->queued_packets = l->nb_queued;
+	counters_out->wire_packets = l->nb_wire;
+	counters_out->queue_area = l->queue_area;
+	counters_out->queue_max_len = l->queue_max_len;
 	counters_out->queue_len = mrc_fabric_link_occupancy(l, now_ns);
 }
 
@@ -72,8 +76,6 @@ void mrc_fabric_totals_get(const struct mrc_fabric *fabric, struct mrc_fabric_to
 {
 	*totals_out = fabric->tot;
 	totals_out->in_flight = fabric->cfg.max_packets - fabric->nb_free - fabric->tot.unread;
-	for (uint32_t i = 0; i < fabric->nb_links; i++)
-		totals_out->marks += fabric->links[i].cnt.marks;
 }
 
 /* Length of a list; more than max_packets means a loop. */
@@ -118,7 +120,7 @@ static const char *check_link(const struct mrc_fabric *f, const struct link *l, 
 		drops += c->drops[i];
 	if (drops != l->queue_drops + l->wire_drops)
 		return "drops of a link by reason and by place differ";
-	if (queued != c->queued_packets || wire != c->wire_packets)
+	if (queued != l->nb_queued || wire != l->nb_wire)
 		return "packets counted in a queue or on a wire are not those there";
 	if (queue_bytes(f, &l->queue[0]) != l->queue_len[0] ||
 		queue_bytes(f, &l->queue[1]) != l->queue_len[1])

@@ -115,6 +115,7 @@ static int take_all(struct mrc_fabric *f)
 	f->fault_words = (c->max_faults + 63) / 64;
 	f->links = take(f, f->nb_links, sizeof(*f->links));
 	f->pkts = take(f, c->max_packets, sizeof(*f->pkts));
+	f->cold = take(f, c->max_packets, sizeof(*f->cold));
 	f->inboxes = take(f, (uint64_t)f->nb_hosts * c->nb_planes, sizeof(*f->inboxes));
 	f->faults = take(f, c->max_faults, sizeof(*f->faults));
 	f->fault_bits = take(f, (uint64_t)f->nb_links * f->fault_words, sizeof(*f->fault_bits));
@@ -122,9 +123,9 @@ static int take_all(struct mrc_fabric *f)
 	f->salts = take(f, (uint64_t)c->nb_planes * switches, sizeof(*f->salts));
 	wheel_nodes = take(f, nodes, sizeof(*wheel_nodes));
 	levels = take(f, WHEEL_LEVELS, sizeof(*levels));
-	if (f->links == NULL || f->pkts == NULL || f->inboxes == NULL || f->faults == NULL ||
-		f->fault_bits == NULL || f->addrs == NULL || f->salts == NULL ||
-		wheel_nodes == NULL || levels == NULL)
+	if (f->links == NULL || f->pkts == NULL || f->cold == NULL || f->inboxes == NULL ||
+		f->faults == NULL || f->fault_bits == NULL || f->addrs == NULL ||
+		f->salts == NULL || wheel_nodes == NULL || levels == NULL)
 		return MRC_ERR_NOMEM;
 	mrc_fabric_wheel_init(&f->wheel, wheel_nodes, nodes, levels);
 	f->fault_node = 2 * f->nb_links;

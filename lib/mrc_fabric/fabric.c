@@ -49,13 +49,13 @@ struct pkt *mrc_fabric_pkt_get(struct mrc_fabric *f, const struct mrc_fabric_pkt
 	f->free_head = p->next;
 	f->nb_free--;
 	p->data = in->data;
-	p->len = in->len;
+	p->len = (uint16_t)in->len;
 	p->wire_len = in->wire_len > in->len ? in->wire_len : in->len;
 	p->ref = in->ref;
 	p->pkt_flags = 0;
 	p->hops = 0;
 	p->copied = false;
-	p->tail_ns = 0;
+	pkt_cold(f, p)->tail_ns = 0;
 	return p;
 }
 
@@ -109,6 +109,7 @@ struct pkt *mrc_fabric_pkt_clone(struct mrc_fabric *f, const struct pkt *p)
 	f->free_head = copy->next;
 	f->nb_free--;
 	*copy = *p;
+	*pkt_cold(f, copy) = *pkt_cold(f, p);
 	copy->data = copy_view.data;
 	copy->ref = copy_view.ref;
 	f->tot.copies++;
@@ -124,7 +125,8 @@ static uint32_t addr_slot(const struct mrc_fabric *f, const struct mrc_gid *gid)
 
 	memcpy(&a, gid->raw, 8);
 	memcpy(&b, gid->raw + 8, 8);
-	h = (a * 0x9E3779B97F4A7C15u ^ b) * 0xD6E8FEB86659FD93u;
+	h = (a ^ b >> 29) * 0x9E3779B97F4A7C15u ^ b;
+	h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
 	i = (uint32_t)(h >> 32) & f->addr_mask;
 	while (f->addrs[i].host != NONE && memcmp(f->addrs[i].gid.raw, gid->raw, 16) != 0)
 		i = (i + 1) & f->addr_mask;
@@ -166,6 +168,41 @@ static void dispatch(struct mrc_fabric *f, uint32_t node)
 		mrc_fabric_link_tx(f, &f->links[node / 2], now_ns);
 }
 
+static void fetch_link(const struct link *l)
+{
+	const char *line = (const char *)l;
+
+	if (l == NULL)
+		return;
+
+	for (int i = 0; i < 4; i++)
+		__builtin_prefetch(line + 64 * i);
+}
+
+/* Fetches what the events behind the present one will touch: first the link, then its packet, then
+ * the link that the packet takes next. In a large fabric many events share an instant, so there is
+ * something ahead. */
+static void look_ahead(const struct mrc_fabric *f)
+{
+	uint32_t node = mrc_fabric_wheel_due(&f->wheel);
+
+	for (int step = 0; step < 4 && node < f->fault_node; step++) {
+		const struct link *l = &f->links[node / 2];
+		uint32_t i;
+
+		if (step == 3) {
+			fetch_link(l);
+			return;
+		}
+		i = node & 1 ? l->wire.head : l->queue[0].head;
+		if (step == 1 && i != NONE)
+			__builtin_prefetch(&f->pkts[i]);
+		if (step == 0 && i != NONE && node & 1)
+			fetch_link(mrc_fabric_forward_guess(f, l, &f->pkts[i]));
+		node = f->wheel.nodes[node].next;
+	}
+}
+
 uint32_t mrc_fabric_run(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t max_events)
 {
 	uint32_t n = 0;
@@ -176,6 +213,7 @@ uint32_t mrc_fabric_run(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t max
 		if (node == WHEEL_NONE)
 			break;
 		n++;
+		look_ahead(fabric);
 		dispatch(fabric, node);
 	}
 	fabric->tot.events += n;
@@ -192,10 +230,10 @@ static void ingress(struct mrc_fabric *f, struct pkt *p, uint32_t host)
 	struct frame frame;
 
 	mrc_fabric_frame_parse(f->cfg.proto, p->data, p->len, &frame);
-	p->hash = frame.hash;
+	p->hash = (uint32_t)(frame.hash ^ frame.hash >> 32);
 	p->ev = frame.ev;
-	p->psn = frame.psn;
-	p->qpn = frame.qpn;
+	pkt_cold(f, p)->psn = frame.psn;
+	pkt_cold(f, p)->qpn = frame.qpn;
 	p->flags = frame.flags;
 	p->ip_off = frame.ip_off;
 	p->inner_off = frame.inner_off;
@@ -226,7 +264,7 @@ void mrc_fabric_send(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t host, 
 		fabric->other_drops++;
 		return;
 	}
-	if (p->len < MRC_ETH_LEN) {
+	if (pkt->len < MRC_ETH_LEN || pkt->len > UINT16_MAX) {
 		mrc_fabric_pkt_drop(fabric, NULL, p, MRC_FABRIC_DROP_MALFORMED, false);
 		return;
 	}

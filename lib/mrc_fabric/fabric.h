@@ -24,27 +24,32 @@ enum {
 	MAX_BLOCKS = 24,      /* memory blocks of a fabric */
 };
 
-/* Hot members first: forwarding without faults stays in the first 64 bytes. */
+/* What a hop needs, in one cache line. */
 struct pkt {
 	uint64_t at_ns; /* on a wire: arrival at the far end */
 	uint8_t *data;
+	void *ref;
 	uint32_t next;
-	uint32_t len, wire_len;
+	uint32_t wire_len;
 	uint32_t dst; /* host number, NONE: no such address */
-	uint64_t hash;
+	uint32_t hash;
+	uint32_t ev;
+	uint32_t src;
+	uint16_t len;
 	uint16_t flags; /* enum frame_flag */
-	uint16_t ip_off;
+	uint16_t ip_off, inner_off;
 	uint8_t pkt_flags; /* enum mrc_fabric_pkt_flag */
 	uint8_t hops, dscp, ecn;
 	uint8_t prio; /* 1: control or trimmed */
 	uint8_t trimmable;
 	uint8_t opcode;
 	bool copied; /* a flooded copy on its way to `dst` */
-	uint32_t ev;
+} __attribute__((aligned(64)));
+
+/* What it seldom needs; same index. */
+struct pkt_cold {
 	uint64_t tail_ns; /* cut-through: when the last byte is in */
-	void *ref;
-	uint32_t psn, qpn, src;
-	uint16_t inner_off;
+	uint32_t psn, qpn;
 };
 
 struct list {
@@ -57,31 +62,38 @@ struct ser_memo {
 	uint64_t rem;
 };
 
+/* Four cache lines that every packet needs, then what is rare. */
 struct link {
-	uint64_t busy_ns;  /* transmitter free from here on ... */
-	uint64_t busy_rem; /* ... plus this many 1/rate parts of a nanosecond */
-	uint64_t rate_bps; /* in force: of the configuration or of a fault */
-	struct ser_memo memo[2];
+	uint64_t busy_ns;     /* transmitter free from here on ... */
+	uint64_t busy_rem;    /* ... plus this many 1/rate parts of a nanosecond */
+	uint64_t rate_bps;    /* in force: of the configuration or of a fault */
 	struct list queue[2]; /* [0] data, [1] control and trimmed */
 	uint32_t queue_len[2];
+	struct list wire;
 	uint32_t serving_len; /* data packet on the transmitter, 0 for others */
 	uint8_t cls;
 	bool up;
 	bool tap;
 	uint8_t nb_faults; /* active ones that act on packets */
-	struct list wire;
-	uint64_t fifo_ns;  /* arrival of the last packet that kept its place */
-	uint64_t area_ns;  /* queue_area is right up to here */
+
+	uint64_t fifo_ns;    /* arrival of the last packet that kept its place */
+	uint64_t area_ns;    /* queue_area is right up to here */
+	uint64_t queue_area; /* of cnt */
+	struct mrc_fabric_link_cfg cfg;
+
+	struct ser_memo memo[2];
+	uint32_t nb_queued, nb_wire;
 	uint32_t far_end;  /* switch or host number within its kind and plane */
-	uint32_t reverse;  /* the cable's other direction */
 	uint32_t near_end; /* the same at the sending end */
+	uint32_t reverse;  /* the cable's other direction */
+	uint32_t queue_max_len;
 	uint16_t plane;
 	uint16_t down_refs; /* active faults that hold the carrier down */
 	bool admin_up;
-	struct mrc_fabric_link_cfg cfg;
-	struct mrc_fabric_link_counters cnt;
-	uint64_t queue_drops, wire_drops; /* cnt.drops, by place */
-};
+
+	struct mrc_fabric_link_counters cnt; /* without the three queue figures and two counts */
+	uint64_t queue_drops, wire_drops;    /* cnt.drops, by place */
+} __attribute__((aligned(64)));
 
 struct inbox {
 	struct list list;
@@ -119,6 +131,7 @@ struct mrc_fabric {
 	uint32_t nb_hosts, nb_links, links_per_plane;
 	struct link *links;
 	struct pkt *pkts;
+	struct pkt_cold *cold;
 	uint32_t free_head, nb_free;
 	struct inbox *inboxes; /* [host * nb_planes + plane] */
 	struct list ready, carrier;
@@ -168,6 +181,11 @@ static inline bool pkt_header_whole(const struct pkt *p, uint32_t off)
 	return (p->flags & FRAME_IP) && p->len >= need;
 }
 
+static inline struct pkt_cold *pkt_cold(const struct mrc_fabric *f, const struct pkt *p)
+{
+	return &f->cold[p - f->pkts];
+}
+
 static inline void list_push(struct mrc_fabric *f, struct list *list, struct pkt *p)
 {
 	uint32_t i = pkt_index(f, p);
@@ -208,6 +226,9 @@ void mrc_fabric_link_area(struct link *l, uint64_t now_ns);
 /* ---- forward.c */
 /* A packet came out of link l at its far end: a switch or a host. */
 void mrc_fabric_forward(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t now_ns);
+/* The link that forward will take for a plain packet, NULL for others. Changes nothing. */
+const struct link *mrc_fabric_forward_guess(
+	const struct mrc_fabric *f, const struct link *l, const struct pkt *p);
 
 /* ---- topo.c */
 struct link *mrc_fabric_host_link(

@@ -48,32 +48,35 @@ static bool holds_carrier(enum mrc_fabric_fault_kind kind)
 
 /* ---- packets */
 
-static bool match_mrc(const struct mrc_fabric_match *m, const struct pkt *p)
+static bool match_mrc(
+	const struct mrc_fabric *f, const struct mrc_fabric_match *m, const struct pkt *p)
 {
+	const struct pkt_cold *cold = pkt_cold(f, p);
+
 	if (!(p->flags & FRAME_MRC))
 		return false;
 	if ((m->fields & MRC_FABRIC_MATCH_OPCODE) &&
 		!(m->opcodes[p->opcode / 64] >> (p->opcode % 64) & 1))
 		return false;
-	if ((m->fields & MRC_FABRIC_MATCH_PSN) && (p->psn < m->psn_lo || p->psn > m->psn_hi))
+	if ((m->fields & MRC_FABRIC_MATCH_PSN) && (cold->psn < m->psn_lo || cold->psn > m->psn_hi))
 		return false;
 	if ((m->fields & MRC_FABRIC_MATCH_EV) && (p->ev & m->ev_mask) != m->ev)
 		return false;
-	if ((m->fields & MRC_FABRIC_MATCH_QPN) && p->qpn != m->qpn)
+	if ((m->fields & MRC_FABRIC_MATCH_QPN) && cold->qpn != m->qpn)
 		return false;
 	if ((m->fields & MRC_FABRIC_MATCH_RTX) && ((p->flags & FRAME_RTX) != 0) != m->rtx)
 		return false;
 	return true;
 }
 
-static bool match(const struct mrc_fabric_match *m, const struct pkt *p)
+static bool match(const struct mrc_fabric *f, const struct mrc_fabric_match *m, const struct pkt *p)
 {
 	const uint32_t of_mrc = MRC_FABRIC_MATCH_OPCODE | MRC_FABRIC_MATCH_PSN |
 				MRC_FABRIC_MATCH_EV | MRC_FABRIC_MATCH_QPN | MRC_FABRIC_MATCH_RTX;
 
 	if (m->fields == 0)
 		return true;
-	if ((m->fields & of_mrc) && !match_mrc(m, p))
+	if ((m->fields & of_mrc) && !match_mrc(f, m, p))
 		return false;
 	if ((m->fields & MRC_FABRIC_MATCH_DSCP) &&
 		(!(p->flags & FRAME_IP) || !(m->dscps >> p->dscp & 1)))
@@ -133,7 +136,7 @@ static void truncate_tail(uint64_t cut, struct pkt *p)
 {
 	p->wire_len = cut < p->wire_len ? p->wire_len - (uint32_t)cut : 1;
 	if (p->len > p->wire_len)
-		p->len = p->wire_len;
+		p->len = (uint16_t)p->wire_len;
 	else if (p->len < p->wire_len)
 		p->pkt_flags |= MRC_FABRIC_PKT_CORRUPT;
 }
@@ -151,8 +154,9 @@ static void pad(struct mrc_fabric *f, uint64_t param, struct pkt *p)
 	mrc_fabric_pkt_view(p, &view);
 	room = f->ops.tailroom != NULL ? f->ops.tailroom(f->ops.ctx, &view) : 0;
 	n = n < room ? n : room;
+	n = n < (uint32_t)UINT16_MAX - p->len ? n : (uint32_t)UINT16_MAX - p->len;
 	memset(p->data + p->len, 0, n);
-	p->len += n;
+	p->len = (uint16_t)(p->len + n);
 	p->wire_len += n;
 }
 
@@ -238,7 +242,7 @@ void mrc_fabric_fault_apply(struct mrc_fabric *f, struct link *l, struct pkt *p,
 		for (uint64_t left = bits[w]; left != 0; left &= left - 1) {
 			struct fault *fault = &f->faults[w * 64 + (uint32_t)__builtin_ctzll(left)];
 
-			if (of_link(fault->cfg.kind) || !match(&fault->cfg.match, p))
+			if (of_link(fault->cfg.kind) || !match(f, &fault->cfg.match, p))
 				continue;
 			if (fault->cfg.kind == MRC_FABRIC_MTU && p->wire_len <= fault->cfg.param)
 				continue;

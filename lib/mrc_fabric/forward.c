@@ -8,7 +8,7 @@
 #include "fabric.h"
 
 /* A hash per packet, mixed with a salt per switch. */
-static uint32_t pick(uint64_t hash, uint64_t salt, uint32_t n)
+static uint32_t pick(uint32_t hash, uint64_t salt, uint32_t n)
 {
 	uint64_t h = (hash ^ salt) * 0xD6E8FEB86659FD93u;
 
@@ -127,7 +127,7 @@ static void decap(struct pkt *p)
 	uint32_t strip = mrc_fabric_frame_decap(p->data, p->ip_off, p->inner_off, p->flags);
 
 	p->data += strip;
-	p->len -= strip;
+	p->len = (uint16_t)(p->len - strip);
 	p->wire_len -= strip;
 	p->flags &= (uint16_t) ~(FRAME_ENCAP | FRAME_SRH);
 	p->flags =
@@ -171,6 +171,14 @@ static void deliver(struct mrc_fabric *f, struct link *in, struct pkt *p)
 	box->nb++;
 	f->tot.unread++;
 	mrc_fabric_inbox_ready(f, index);
+}
+
+const struct link *mrc_fabric_forward_guess(
+	const struct mrc_fabric *f, const struct link *l, const struct pkt *p)
+{
+	if (l->cls == MRC_FABRIC_HOST_DOWN || f->cfg.forward == MRC_FABRIC_SRV6)
+		return NULL;
+	return by_destination(f, l, p);
 }
 
 void mrc_fabric_forward(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t now_ns)

@@ -29,7 +29,7 @@ uint32_t mrc_fabric_link_occupancy(const struct link *l, uint64_t now_ns)
 void mrc_fabric_link_area(struct link *l, uint64_t now_ns)
 {
 	if (now_ns > l->area_ns) {
-		l->cnt.queue_area += (uint64_t)l->queue_len[0] * (now_ns - l->area_ns);
+		l->queue_area += (uint64_t)l->queue_len[0] * (now_ns - l->area_ns);
 		l->area_ns = now_ns;
 	}
 }
@@ -64,7 +64,7 @@ static void wire_insert(struct mrc_fabric *f, struct link *l, struct pkt *p)
 {
 	uint32_t *at = &l->wire.head;
 
-	l->cnt.wire_packets++;
+	l->nb_wire++;
 	if (l->wire.tail == NONE || f->pkts[l->wire.tail].at_ns <= p->at_ns) {
 		list_push(f, &l->wire, p);
 		return;
@@ -108,15 +108,15 @@ static uint64_t transmit(struct mrc_fabric *f, struct link *l, struct pkt *p, ui
 		end_ns = start_ns;
 	else
 		end_ns = start_ns + serialise(f, l, p);
-	if (f->cfg.cut_through && p->tail_ns > end_ns) {
+	if (f->cfg.cut_through && pkt_cold(f, p)->tail_ns > end_ns) {
 		/* Cut through: the tail cannot leave before it came in. */
-		end_ns = p->tail_ns;
+		end_ns = pkt_cold(f, p)->tail_ns;
 		l->busy_rem = 0;
 	}
 	l->busy_ns = end_ns;
 	l->serving_len = p->prio ? 0 : wire_bytes(f, p);
 	if (!p->prio)
-		l->cnt.queue_area += (uint64_t)l->serving_len * (end_ns - start_ns);
+		l->queue_area += (uint64_t)l->serving_len * (end_ns - start_ns);
 	return end_ns;
 }
 
@@ -132,13 +132,14 @@ static bool red_marks(struct mrc_fabric *f, const struct link *l)
 	return (mrc_fabric_random(f) >> 32) * (hi - lo) < ((uint64_t)(q - lo) << 32);
 }
 
-static void mark(struct link *l, struct pkt *p)
+static void mark(struct mrc_fabric *f, struct link *l, struct pkt *p)
 {
 	if (p->ecn == MRC_ECN_NOT_ECT || p->ecn == MRC_ECN_CE || !pkt_header_whole(p, p->ip_off))
 		return;
 	p->ecn = MRC_ECN_CE;
 	mrc_fabric_frame_mark_ce(p->data, p->ip_off, (p->flags & FRAME_V6) != 0);
 	l->cnt.marks++;
+	f->tot.marks++;
 }
 
 void mrc_fabric_pkt_trim(struct mrc_fabric *f, struct link *l, struct pkt *p)
@@ -149,7 +150,7 @@ void mrc_fabric_pkt_trim(struct mrc_fabric *f, struct link *l, struct pkt *p)
 	if (p->wire_len > f->cfg.trim_size)
 		p->wire_len = f->cfg.trim_size;
 	if (p->len > p->wire_len)
-		p->len = p->wire_len;
+		p->len = (uint16_t)p->wire_len;
 	p->dscp = f->cfg.proto->dscp[cls];
 	p->pkt_flags |= MRC_FABRIC_PKT_TRIMMED;
 	mrc_fabric_pkt_classify(f, p);
@@ -179,7 +180,7 @@ static void copies_to_wire(
 		if (copy == NULL)
 			return;
 		copy->at_ns = p->at_ns + i * effect->copy_gap_ns;
-		copy->tail_ns = p->tail_ns + i * effect->copy_gap_ns;
+		pkt_cold(f, copy)->tail_ns = pkt_cold(f, p)->tail_ns + i * effect->copy_gap_ns;
 		l->cnt.duplicates++;
 		wire_insert(f, l, copy);
 	}
@@ -192,15 +193,13 @@ static void to_wire(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_
 
 	if (l->cls != MRC_FABRIC_HOST_DOWN)
 		delay_ns += f->cfg.switch_ns;
-	p->tail_ns = end_ns + delay_ns;
-	p->at_ns = p->tail_ns - cut_through_gain(f, l, end_ns, start_ns);
-	if (p->at_ns < l->fifo_ns) {
-		p->tail_ns += l->fifo_ns - p->at_ns;
+	p->at_ns = end_ns + delay_ns - cut_through_gain(f, l, end_ns, start_ns);
+	if (p->at_ns < l->fifo_ns)
 		p->at_ns = l->fifo_ns;
-	}
 	l->fifo_ns = p->at_ns;
 	p->at_ns += effect->hold_ns;
-	p->tail_ns += effect->hold_ns;
+	if (f->cfg.cut_through)
+		pkt_cold(f, p)->tail_ns = p->at_ns + cut_through_gain(f, l, end_ns, start_ns);
 	wire_insert(f, l, p);
 	if (effect->copies != 0)
 		copies_to_wire(f, l, p, effect);
@@ -219,7 +218,7 @@ static void start(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t 
 	if (effect.trim && p->trimmable && pkt_header_whole(p, p->ip_off))
 		mrc_fabric_pkt_trim(f, l, p);
 	if (effect.mark || (!p->prio && !effect.no_mark && red_marks(f, l)))
-		mark(l, p);
+		mark(f, l, p);
 	l->cnt.tx_packets++;
 	l->cnt.tx_bytes += wire_bytes(f, p);
 	f->tot.hops++;
@@ -244,7 +243,7 @@ static void enqueue(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_
 		mrc_fabric_link_area(l, now_ns);
 	list_push(f, &l->queue[p->prio], p);
 	l->queue_len[p->prio] += bytes;
-	l->cnt.queued_packets++;
+	l->nb_queued++;
 	arm_tx(f, l);
 }
 
@@ -253,10 +252,13 @@ static void swap_with_last(struct mrc_fabric *f, struct link *l, struct pkt *p)
 {
 	struct pkt *last = &f->pkts[l->queue[0].tail];
 	struct pkt keep = *p;
+	struct pkt_cold keep_cold = *pkt_cold(f, p);
 	uint32_t next = last->next;
 
 	*p = *last;
 	*last = keep;
+	*pkt_cold(f, p) = *pkt_cold(f, last);
+	*pkt_cold(f, last) = keep_cold;
 	last->next = next;
 	l->queue_len[0] += wire_bytes(f, last) - wire_bytes(f, p);
 }
@@ -298,8 +300,8 @@ static bool admit(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t 
 			mrc_fabric_pkt_drop(f, l, p, MRC_FABRIC_DROP_QUEUE, false);
 			return false;
 		}
-		if (!p->prio && filled + bytes > l->cnt.queue_max_len)
-			l->cnt.queue_max_len = filled + bytes;
+		if (!p->prio && filled + bytes > l->queue_max_len)
+			l->queue_max_len = filled + bytes;
 	}
 	if (p->prio && l->cfg.ctrl_len != 0 &&
 		l->queue_len[1] + wire_bytes(f, p) > l->cfg.ctrl_len) {
@@ -342,7 +344,7 @@ void mrc_fabric_link_tx(struct mrc_fabric *f, struct link *l, uint64_t now_ns)
 		mrc_fabric_link_area(l, now_ns);
 	p = list_pop(f, &l->queue[prio]);
 	l->queue_len[prio] -= wire_bytes(f, p);
-	l->cnt.queued_packets--;
+	l->nb_queued--;
 	start(f, l, p, now_ns);
 	if (l->queue[0].head != NONE || l->queue[1].head != NONE)
 		arm_tx(f, l);
@@ -355,7 +357,7 @@ void mrc_fabric_link_arrive(struct mrc_fabric *f, struct link *l, uint64_t now_n
 
 		if (l->wire.head != NONE)
 			__builtin_prefetch(&f->pkts[l->wire.head]);
-		l->cnt.wire_packets--;
+		l->nb_wire--;
 		l->cnt.arrived_packets++;
 		mrc_fabric_forward(f, l, p, now_ns);
 	}
@@ -369,13 +371,13 @@ static void lose_all(struct mrc_fabric *f, struct link *l, uint64_t now_ns)
 	mrc_fabric_link_area(l, now_ns);
 	for (uint32_t prio = 0; prio < 2; prio++) {
 		while ((p = list_pop(f, &l->queue[prio])) != NULL) {
-			l->cnt.queued_packets--;
+			l->nb_queued--;
 			mrc_fabric_pkt_drop(f, l, p, MRC_FABRIC_DROP_CARRIER, false);
 		}
 		l->queue_len[prio] = 0;
 	}
 	while ((p = list_pop(f, &l->wire)) != NULL) {
-		l->cnt.wire_packets--;
+		l->nb_wire--;
 		mrc_fabric_pkt_drop(f, l, p, MRC_FABRIC_DROP_CARRIER, true);
 	}
 	if (l->busy_ns > now_ns)

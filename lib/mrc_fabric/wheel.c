@@ -172,6 +172,11 @@ uint32_t mrc_fabric_wheel_pop(struct wheel *wheel, uint64_t now_ns)
 	}
 }
 
+uint32_t mrc_fabric_wheel_due(const struct wheel *wheel)
+{
+	return wheel->levels[0].slots[digit(wheel->cur_ns, 0)].head;
+}
+
 uint64_t mrc_fabric_wheel_next(const struct wheel *wheel)
 {
 	uint32_t index;

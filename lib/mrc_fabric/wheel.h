@@ -50,6 +50,9 @@ void mrc_fabric_wheel_remove(struct wheel *wheel, uint32_t node);
 /* Takes out the first node due at or before now_ns and moves cur_ns to its time; WHEEL_NONE, and
  * cur_ns = now_ns, when there is none. */
 uint32_t mrc_fabric_wheel_pop(struct wheel *wheel, uint64_t now_ns);
+/* First node due at cur_ns, WHEEL_NONE without one: what pop returns next. Its successors follow
+ * by `next`. */
+uint32_t mrc_fabric_wheel_due(const struct wheel *wheel);
 /* Time of the first node, UINT64_MAX without any. */
 uint64_t mrc_fabric_wheel_next(const struct wheel *wheel);
 
