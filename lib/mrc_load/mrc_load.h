@@ -216,9 +216,10 @@ struct mrc_load_result {
 		tx_errors[MRC_WC_FATAL_ERR + 1]; /* completions by enum mrc_wc_status; [0] unused */
 	uint64_t post_errors;                    /* posts that the engine refused */
 	uint32_t qps_failed;
-	/* the first wrong word, for a person */
+	/* the first wrong byte, for a person */
 	uint32_t bad_qp;
-	uint64_t bad_message, bad_offset, bad_expected, bad_found;
+	uint8_t bad_expected, bad_found;
+	uint64_t bad_message, bad_offset;
 	const struct mrc_hist *latency; /* of messages, ns; open loop: from the time it was due */
 	const uint64_t *tx_bins, *rx_bins; /* payload bytes per MRC_LOAD_BIN_NS since start */
 	uint32_t nb_bins;                  /* bins begun; later bytes count in the last one */
@@ -238,5 +239,7 @@ uint32_t mrc_load_pattern_at(uint32_t qp, uint64_t message);
  */
 uint64_t mrc_load_pattern_diff(
 	uint64_t seed, uint64_t at, const uint8_t *buf, uint64_t len, uint64_t *first_out);
+/* The byte at an offset of the sequence. */
+uint8_t mrc_load_pattern_byte(uint64_t seed, uint64_t at);
 
 #endif

@@ -173,11 +173,15 @@ static void test_saturation(void **state)
 		assert_int_equal(mrc_ev_state(rig.set, i), used[i] ? MRC_EV_GOOD : MRC_EV_SKIP);
 	}
 	/* Half marked is not more than half: the marked ones are passed, one reset a packet. */
-	for (uint32_t i = 0; i < 8; i++) {
+	while (count(&rig, MRC_EV_SKIP) > 0) {
 		uint32_t before = count(&rig, MRC_EV_SKIP);
-		uint32_t index = next(&rig, 0);
+		bool good[16];
+		uint32_t index;
 
-		assert_int_equal(mrc_ev_state(rig.set, index), MRC_EV_GOOD);
+		for (uint32_t i = 0; i < 16; i++)
+			good[i] = mrc_ev_state(rig.set, i) == MRC_EV_GOOD;
+		index = next(&rig, 0);
+		assert_true(good[index]);
 		assert_in_range(before - count(&rig, MRC_EV_SKIP), 0, 1);
 	}
 	rig_close(&rig);
