@@ -88,9 +88,6 @@ static int plane_check(struct mrc_ctl_ctx *ctx, void *obj)
 				"(\"net_memif0,...\") nor a PCI address (\"0000:01:00.0\")",
 				plane->device);
 	}
-	if (plane->mac_set && (plane->mac[0] & 1))
-		return mrc_ctl_fail_key(
-			ctx, "mac", "is a multicast address, a port needs a unicast one");
 	return MRC_OK;
 }
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* progress.c - the lines that a running mrc-dp prints. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "mgmt.h"
+
+static void engines_sum(struct mrc_mgmt *m, struct mrc_sched_counters *sum_out)
+{
+	uint64_t *sum = (uint64_t *)sum_out;
+
+	memset(sum_out, 0, sizeof(*sum_out));
+	for (uint32_t e = 0; e < m->nb_eps; e++)
+		for (uint32_t w = 0; w < m->eps[e].ep->nb_workers; w++) {
+			const uint64_t *more = (const uint64_t *)&m->view.engine;
+
+			mrc_worker_view_read(m->eps[e].workers[w], &m->view);
+			for (size_t i = 0; i < sizeof(*sum_out) / sizeof(*sum); i++)
+				sum[i] += more[i];
+		}
+}
+
+void mrc_progress_head(struct mrc_mgmt *m)
+{
+	uint32_t nb_planes = m->eps[0].ep->nb_planes;
+
+	engines_sum(m, &m->seen);
+	if (m->progress == NULL)
+		return;
+	fprintf(m->progress,
+		"  time   goodput      packets/s   retransmitted  share of packets by plane\n");
+	fprintf(m->progress, "                                               ");
+	for (uint32_t p = 0; p < nb_planes; p++)
+		fprintf(m->progress, "  %5u", p);
+	fputc('\n', m->progress);
+	fflush(m->progress);
+}
+
+void mrc_progress_line(struct mrc_mgmt *m, uint64_t now_ns)
+{
+	struct mrc_sched_counters now, *then = &m->seen;
+	double seconds = (double)(now_ns - m->seen_ns) * 1e-9;
+	uint64_t bytes, data, total = 0;
+
+	if (m->progress == NULL || seconds <= 0)
+		return;
+	engines_sum(m, &now);
+	/* What arrived for the first time; a sender alone only knows what it sent. */
+	bytes = now.rx_data_bytes - then->rx_data_bytes;
+	if (bytes == 0 && m->eps[0].is_sender)
+		bytes = now.tx_data_bytes - then->tx_data_bytes;
+	data = now.tx_packets - then->tx_packets;
+	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes; p++)
+		total += now.planes[p].tx_packets - then->planes[p].tx_packets;
+	fprintf(m->progress, "  %3.0fs  %7.3f Gb/s  %11.0f  %14" PRIu64 "  ",
+		(double)(now_ns - m->begin_ns) * 1e-9, (double)bytes * 8e-9 / seconds,
+		(double)data / seconds, now.retransmits - then->retransmits);
+	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes; p++) {
+		uint64_t sent = now.planes[p].tx_packets - then->planes[p].tx_packets;
+
+		fprintf(m->progress, "  %4.1f%%",
+			total ? 100.0 * (double)sent / (double)total : 0.0);
+	}
+	fputc('\n', m->progress);
+	fflush(m->progress);
+	m->seen = now;
+	m->seen_ns = now_ns;
+}
+
+static void fault_tell(struct mrc_mgmt *m, uint32_t f, bool begins)
+{
+	const struct mrc_fabric_fault *fault = &m->cfg->fabric.faults[f].fault;
+	const char *kind = mrc_fabric_fault_kind_name(fault->kind);
+
+	fprintf(m->progress, "         %s: %s", begins ? "begins" : "ends", kind ? kind : "?");
+	if (fault->where.plane != MRC_FABRIC_ANY)
+		fprintf(m->progress, ", plane %d", fault->where.plane);
+	if (fault->where.leaf != MRC_FABRIC_ANY)
+		fprintf(m->progress, ", leaf %d", fault->where.leaf);
+	if (fault->where.spine != MRC_FABRIC_ANY)
+		fprintf(m->progress, ", spine %d", fault->where.spine);
+	fputc('\n', m->progress);
+}
+
+void mrc_progress_faults(struct mrc_mgmt *m, uint64_t now_ns)
+{
+	if (m->progress == NULL || m->fabric == NULL)
+		return;
+	for (uint32_t f = 0; f < m->cfg->fabric.nb_faults; f++) {
+		const struct mrc_cfg_fault *fault = &m->cfg->fabric.faults[f];
+		uint64_t begin_ns = m->begin_ns + fault->at_ns;
+
+		if (now_ns >= begin_ns && !(m->faults_told >> f & 1)) {
+			m->faults_told |= 1ull << f;
+			fault_tell(m, f, true);
+		}
+		if (fault->for_ns && now_ns >= begin_ns + fault->for_ns &&
+			!(m->ends_told >> f & 1)) {
+			m->ends_told |= 1ull << f;
+			fault_tell(m, f, false);
+		}
+	}
+}
