@@ -61,7 +61,8 @@ static inline enum mrc_drop decode_ether(
 }
 
 /* Class of the outermost IP header, before anything that depends on completeness (3.11 of
- * doc/protocol.md): a trimmed packet has lost its end. */
+ * doc/protocol.md): a trimmed packet has lost its end.
+ * spec: R-1.1.4, R-1.2.4, R-3.11.1 */
 static inline void classify(
 	const struct mrc_proto *proto, uint32_t tclass, struct walk *w, struct mrc_pkt *pkt)
 {
@@ -166,7 +167,7 @@ static enum mrc_drop decode_srh(struct walk *w, struct mrc_pkt *pkt)
 }
 
 /* The outer header stands at `outer` and is checked; `off` is behind it. Ends with the inner one.
- */
+ * spec: R-3.18.1 */
 static enum mrc_drop decode_srv6(
 	struct walk *w, struct mrc_pkt *pkt, const uint8_t *outer, uint32_t *next_out)
 {
@@ -241,7 +242,7 @@ static inline enum mrc_drop decode_ipv6(
 	return MRC_KEEP;
 }
 
-/* The EV out of source port and flow label (O-3, O-4). */
+/* The EV out of source port and flow label (O-3, O-4). spec */
 static inline uint32_t ev_join(const struct mrc_choice *choice, const struct walk *w, uint32_t port)
 {
 	if (w->flags & MRC_PKT_V6) {
@@ -252,6 +253,7 @@ static inline uint32_t ev_join(const struct mrc_choice *choice, const struct wal
 	return choice->ipv4_ev_high_half ? port << 16 : port;
 }
 
+/* spec */
 static inline enum mrc_drop decode_udp(
 	const struct mrc_proto *proto, struct walk *w, struct mrc_pkt *pkt)
 {
@@ -283,6 +285,7 @@ static inline enum mrc_drop decode_udp(
 	return MRC_KEEP;
 }
 
+/* spec */
 static inline enum mrc_drop decode_bth(
 	const struct mrc_proto *proto, struct walk *w, struct mrc_pkt *pkt)
 {
@@ -324,6 +327,7 @@ static inline uint32_t read_stamp(const uint8_t *p, struct walk *w, uint16_t *ti
 	return word & 0xF;
 }
 
+/* spec */
 static inline enum mrc_drop decode_write(
 	struct walk *w, struct mrc_pkt *pkt, const struct mrc_opcode_row *row)
 {
@@ -385,7 +389,7 @@ static inline enum mrc_drop check_payload(
 	return MRC_KEEP;
 }
 
-/* Tables 7-14, 7-15 (SETH) and 7-12, 7-13 (CC_STATE). */
+/* Tables 7-14, 7-15 (SETH) and 7-12, 7-13 (CC_STATE). spec */
 static inline enum mrc_drop decode_sack(const uint8_t *p, struct mrc_pkt_sack *sack)
 {
 	const uint8_t *cc = p + MRC_SETH_LEN;
@@ -413,7 +417,7 @@ static inline enum mrc_drop decode_sack(const uint8_t *p, struct mrc_pkt_sack *s
 	return MRC_KEEP;
 }
 
-/* Tables 7-16 and 7-17. */
+/* Tables 7-16 and 7-17. spec */
 static inline void decode_nack(const uint8_t *p, struct mrc_pkt_nack *nack)
 {
 	nack->reason = p[2];
@@ -439,7 +443,7 @@ static inline enum mrc_drop decode_stamp(
 	return MRC_KEEP;
 }
 
-/* Tables 7-18 and 7-19. */
+/* Tables 7-18 and 7-19. spec */
 static enum mrc_drop decode_probe(const uint8_t *p, struct walk *w, struct mrc_pkt_probe *probe)
 {
 	probe->vendor_info = p[3];
@@ -449,7 +453,7 @@ static enum mrc_drop decode_probe(const uint8_t *p, struct walk *w, struct mrc_p
 	return decode_stamp(p + 12, w, &probe->ftype, &probe->timestamp);
 }
 
-/* Tables 7-20 and 7-21. */
+/* Tables 7-20 and 7-21. spec */
 static enum mrc_drop decode_ep_req(const uint8_t *p, struct walk *w, struct mrc_pkt_ep *ep)
 {
 	ep->op = p[1] & 3;
@@ -458,7 +462,7 @@ static enum mrc_drop decode_ep_req(const uint8_t *p, struct walk *w, struct mrc_
 	return decode_stamp(p + 12, w, &ep->ftype, &ep->timestamp);
 }
 
-/* Tables 7-22 and 7-23; where the operation stands is disputed (O-6). */
+/* Tables 7-22 and 7-23; where the operation stands is disputed (O-6). spec */
 static void decode_ep_rsp(const struct mrc_proto *proto, const uint8_t *p, struct mrc_pkt_ep *ep)
 {
 	*ep = (struct mrc_pkt_ep){
@@ -501,6 +505,7 @@ static inline enum mrc_drop decode_control(
 	return drop;
 }
 
+/* spec */
 static inline enum mrc_drop check_control(const struct walk *w, struct mrc_pkt *pkt)
 {
 	pkt->payload_len = 0;
@@ -509,7 +514,8 @@ static inline enum mrc_drop check_control(const struct walk *w, struct mrc_pkt *
 	return left(w) == MRC_ICRC_LEN ? MRC_KEEP : MRC_DROP_CONTROL_LENGTH;
 }
 
-/* QP numbers 0, 1, 2 are no connections; endpoint operations go to number 2 only. */
+/* QP numbers 0, 1, 2 are no connections; endpoint operations go to number 2 only. spec: R-1.3.6,
+ * R-1.3.7 */
 static inline enum mrc_drop check_qpn(const struct mrc_pkt *pkt, const struct mrc_opcode_row *row)
 {
 	bool endpoint = row->flags & (MRC_OPF_ERTH | MRC_OPF_EETH);
@@ -568,6 +574,7 @@ enum mrc_drop mrc_pkt_decode(
 	return drop;
 }
 
+/* spec */
 bool mrc_pkt_icrc_ok(const struct mrc_pkt *pkt, const uint8_t *frame)
 {
 	const uint8_t *payload = frame + pkt->payload_off;

@@ -12,6 +12,7 @@ enum {
 	L4_MAX_LEN = 65535,
 };
 
+/* spec */
 static inline uint8_t *put_bth(const struct mrc_proto *proto, const struct mrc_pkt *pkt, uint8_t *p)
 {
 	uint32_t flags = pkt->flags;
@@ -40,6 +41,7 @@ static inline uint32_t stamp_type(uint32_t flags, uint32_t ftype)
 	return flags & MRC_PKT_TS ? TSETH_FTYPE : ftype & 0xF;
 }
 
+/* spec */
 static inline uint8_t *put_write(const struct mrc_pkt *pkt, uint32_t row_flags, uint8_t *p)
 {
 	const struct mrc_pkt_write *write = &pkt->write;
@@ -56,6 +58,7 @@ static inline uint8_t *put_write(const struct mrc_pkt *pkt, uint32_t row_flags, 
 	return p;
 }
 
+/* spec */
 static inline uint8_t *put_sack(const struct mrc_pkt_sack *sack, uint8_t *p)
 {
 	p = put8(p, 0);
@@ -75,6 +78,7 @@ static inline uint8_t *put_sack(const struct mrc_pkt_sack *sack, uint8_t *p)
 				(sack->rcvd_units & 0xFFFFFF));
 }
 
+/* spec */
 static uint8_t *put_nack(const struct mrc_pkt_nack *nack, uint8_t *p)
 {
 	p = put16(p, 0);
@@ -89,6 +93,7 @@ static uint8_t *put_nack(const struct mrc_pkt_nack *nack, uint8_t *p)
 	return put16(p, nack->timestamp);
 }
 
+/* spec */
 static uint8_t *put_probe(const struct mrc_pkt *pkt, uint8_t *p)
 {
 	const struct mrc_pkt_probe *probe = &pkt->probe;
@@ -102,6 +107,7 @@ static uint8_t *put_probe(const struct mrc_pkt *pkt, uint8_t *p)
 	return put_stamp(p, pkt->flags, probe->timestamp, stamp_type(pkt->flags, probe->ftype));
 }
 
+/* spec */
 static uint8_t *put_ep_req(const struct mrc_pkt *pkt, uint8_t *p)
 {
 	const struct mrc_pkt_ep *ep = &pkt->ep;
@@ -114,6 +120,7 @@ static uint8_t *put_ep_req(const struct mrc_pkt *pkt, uint8_t *p)
 	return put_stamp(p, pkt->flags, ep->timestamp, stamp_type(pkt->flags, ep->ftype));
 }
 
+/* spec */
 static uint8_t *put_ep_rsp(const struct mrc_proto *proto, const struct mrc_pkt_ep *ep, uint8_t *p)
 {
 	p = put16(p, (ep->op & 3u) << proto->choice.eeth_op_shift);
@@ -239,6 +246,7 @@ uint32_t mrc_pkt_finish(uint8_t *buf, uint32_t ip_off, uint32_t hdr_len, uint32_
 	return hdr_len + payload_len + pad + MRC_ICRC_LEN;
 }
 
+/* spec */
 void mrc_pkt_init(const struct mrc_proto *proto, enum mrc_opcode opcode, struct mrc_pkt *pkt_out)
 {
 	const struct mrc_choice *choice = &proto->choice;

@@ -23,7 +23,8 @@ enum {
 typedef uint64_t chunk_t __attribute__((vector_size(CHUNK_LEN)));
 
 /* The variant fields, which count as ones (IBTA annex A17). A chunk of nothing comes first, so that
- * the masks can be read from any offset up to one chunk before the header. */
+ * the masks can be read from any offset up to one chunk before the header.
+ * spec: R-1.13.2 */
 static const uint8_t mask_v4[CHUNK_LEN + MRC_HDR_ROOM] = {
 	[CHUNK_LEN + 1] = 0xFF, /* type of service */
 	[CHUNK_LEN + 8] = 0xFF, /* time to live */
@@ -53,6 +54,7 @@ uint32_t mrc_icrc_update(uint32_t sum, const void *data, size_t len)
  * The masked copy is made of whole chunks that end with the header; zero bytes in front fill the
  * first one, and the start value makes up for them. So the CRC reads exactly what was stored, chunk
  * by chunk: a load across two stores that are still on their way costs more than the CRC itself.
+ * spec: R-1.13.1
  */
 uint32_t mrc_icrc_header(const uint8_t *ip, size_t hdr_len)
 {

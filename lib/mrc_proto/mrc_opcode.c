@@ -8,7 +8,8 @@ enum {
 	WRITE_IMM_EXT_LEN = WRITE_EXT_LEN + MRC_IMMDT_LEN,
 };
 
-/* Tables 6-3 and 7-10; headers behind the BTH by tables 6-5 .. 6-9 and 7-12 .. 7-23. */
+/* Tables 6-3 and 7-10; headers behind the BTH by tables 6-5 .. 6-9 and 7-12 .. 7-23. spec: R-2.1.1
+ */
 const struct mrc_opcode_row mrc_opcode_table[256] = {
 	[MRC_OP_WRITE_FIRST] = {"WRITE_FIRST", WRITE | MRC_OPF_FIRST | MRC_OPF_FULL, WRITE_EXT_LEN},
 	[MRC_OP_WRITE_MIDDLE] = {"WRITE_MIDDLE", WRITE | MRC_OPF_FULL, WRITE_EXT_LEN},

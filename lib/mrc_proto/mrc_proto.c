@@ -38,6 +38,7 @@ static bool is_data_class(enum mrc_class cls)
 	return cls <= MRC_CLASS_TRIMMABLE_RETX;
 }
 
+/* spec */
 static int classes_init(struct mrc_proto *proto)
 {
 	memset(proto->class_of_dscp, MRC_CLASS_OTHER, sizeof(proto->class_of_dscp));

@@ -5,6 +5,8 @@
  * Each is a struct so that `<`, `==` and `+` do not compile: order exists only through these
  * functions, and only between numbers less than half the space apart. No struct invariant but
  * "value < 2^24".
+ *
+ * spec: R-3.3.6
  */
 #ifndef MRC_PSN_H
 #define MRC_PSN_H

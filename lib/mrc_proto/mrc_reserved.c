@@ -52,6 +52,7 @@ static bool ep_set(const struct mrc_pkt *pkt, const uint8_t *ext)
 	       get32(ext + 4) != 0;
 }
 
+/* spec */
 bool mrc_reserved_set(const struct mrc_choice *choice, const struct mrc_pkt *pkt,
 	const uint8_t *frame, uint32_t end)
 {

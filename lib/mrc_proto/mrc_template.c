@@ -66,6 +66,7 @@ static uint8_t *put_srh(uint8_t *p)
 	return put_zero(p, 4 + 16); /* last entry, flags, tag; segment, with each packet */
 }
 
+/* spec */
 int mrc_template_init(
 	struct mrc_template *tmpl_out, const struct mrc_proto *proto, const struct mrc_flow *flow)
 {
@@ -136,6 +137,7 @@ static void srv6_finish(const struct mrc_template *tmpl, const struct mrc_proto 
 		memcpy(outer + MRC_IPV6_LEN + 8, vary->srv6_seg->raw, 16);
 }
 
+/* spec */
 uint32_t mrc_template_put(const struct mrc_template *tmpl, const struct mrc_proto *proto,
 	const struct mrc_template_vary *vary, uint8_t *hdr)
 {

@@ -78,11 +78,17 @@ def icrc(udp):
 
 
 class Vectors(unittest.TestCase):
+    """spec: R-1.1.1, R-1.8.1, R-1.9.1, R-1.10.1, R-1.11.1, R-1.12.1, R-1.13.1"""
+    name = "all"
+
+    def _formatMessage(self, msg, standardMsg):
+        return f"{self.name}: {super()._formatMessage(msg, standardMsg)}"
+
     def each(self, trimmed=False):
-        for name, frame in FRAMES.items():
-            if name.endswith("-trimmed") == trimmed:
-                with self.subTest(name):
-                    yield name, frame, Ether(frame)
+        for self.name, frame in FRAMES.items():
+            if self.name.endswith("-trimmed") == trimmed:
+                yield self.name, frame, Ether(frame)
+        self.name = "all"
 
     def test_all_kinds_are_there(self):
         shapes = {split(name)[1] for name in FRAMES}

@@ -58,6 +58,7 @@ static void encode_again(const struct mrc_pkt *pkt, const uint8_t *frame, uint32
 	assert_memory_equal(made, frame, len);
 }
 
+/* spec */
 static void test_every_kind(void **state)
 {
 	for (uint32_t i = 0; i < PKT_KIT_NB_CASES; i++) {
@@ -74,7 +75,8 @@ static void test_every_kind(void **state)
 	}
 }
 
-/* Each field at its largest, each alone: none reaches into its neighbour, none loses a bit. */
+/* Each field at its largest, each alone: none reaches into its neighbour, none loses a bit. spec:
+ * R-1.8.1, R-1.8.5 */
 static void check_sack_field(struct mrc_pkt_sack sack)
 {
 	uint8_t frame[PKT_KIT_ROOM];
@@ -166,7 +168,8 @@ static void test_offsets(void **state)
 	}
 }
 
-/* Each length field is the number of bytes that follow; the sum verifies; for every payload. */
+/* Each length field is the number of bytes that follow; the sum verifies; for every payload. spec:
+ * R-1.2.2 */
 static void check_lengths(const char *name, uint16_t payload_len)
 {
 	uint8_t frame[PKT_KIT_ROOM];
@@ -278,7 +281,8 @@ static void test_vlan_is_only_a_tag(void **state)
 	}
 }
 
-/* The encapsulated packet is the plain one, ICRC included; the label is copied outward. */
+/* The encapsulated packet is the plain one, ICRC included; the label is copied outward. spec:
+ * R-3.18.1, R-3.18.2 */
 static void test_srv6_carries_the_plain_packet(void **state)
 {
 	static const char *const names[][3] = {
@@ -309,7 +313,7 @@ static void test_srv6_carries_the_plain_packet(void **state)
 	}
 }
 
-/* A switch marks and trims by the outer header alone. */
+/* A switch marks and trims by the outer header alone. spec */
 static void test_srv6_outer_header_counts(void **state)
 {
 	uint8_t frame[PKT_KIT_ROOM];
@@ -347,7 +351,8 @@ static void test_bytes_behind_the_packet(void **state)
 	}
 }
 
-/* Trimmed at every length from the least: what is there is read, what is not reads 0. */
+/* Trimmed at every length from the least: what is there is read, what is not reads 0. spec:
+ * R-1.1.4, R-1.13.4 */
 static void test_trimmed_at_every_length(void **state)
 {
 	static const char *const names[] = {"write_only-v4-trimmed", "write_last_imm-v6-trimmed",
@@ -420,7 +425,7 @@ static void test_trimmed_lasthop(void **state)
 	assert_int_equal(pkt.flags & MRC_PKT_TRIMMED, MRC_PKT_TRIMMED);
 }
 
-/* Every DSCP and every ECN value, also those of no class. */
+/* Every DSCP and every ECN value, also those of no class. spec */
 static void test_every_dscp(void **state)
 {
 	for (uint32_t tclass = 0; tclass < 256; tclass++) {
@@ -499,7 +504,7 @@ static void test_encode_refuses_control_with_payload(void **state)
 	}
 }
 
-/* mrc_pkt_init gives what the kind always has. */
+/* mrc_pkt_init gives what the kind always has. spec */
 static void test_init_defaults(void **state)
 {
 	struct mrc_pkt pkt;

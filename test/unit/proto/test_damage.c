@@ -160,7 +160,7 @@ static void check_bit(struct sample *s, uint32_t bit, uint32_t *nb_accepted)
 	flip(s->frame, bit);
 }
 
-/* Every bit of every kind of packet that has an ICRC: 96 of them. */
+/* Every bit of every kind of packet that has an ICRC: 96 of them. spec */
 static void test_every_single_bit(void **state)
 {
 	for (uint32_t i = 0; i < PKT_KIT_NB_OPCODES * PKT_KIT_NB_SHAPES; i++) {

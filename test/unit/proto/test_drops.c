@@ -282,6 +282,7 @@ static void udp_short(void **state)
 	}
 }
 
+/* spec */
 static void udp_port(void **state)
 {
 	start("write_only-v4");
@@ -306,6 +307,7 @@ static void udp_length(void **state)
 	}
 }
 
+/* spec */
 static void trim_short(void **state)
 {
 	for (uint32_t len = 8; len < 28; len++) {
@@ -354,6 +356,7 @@ static void bth_short(void **state)
 	}
 }
 
+/* spec */
 static void bth_version(void **state)
 {
 	for (uint32_t version = 1; version < 16; version++) {
@@ -363,6 +366,7 @@ static void bth_version(void **state)
 	}
 }
 
+/* spec */
 static void bth_opcode(void **state)
 {
 	start("write_only-v4");
@@ -374,6 +378,7 @@ static void bth_opcode(void **state)
 	}
 }
 
+/* spec */
 static void bth_pkey(void **state)
 {
 	start("write_only-v4");
@@ -416,6 +421,7 @@ static void ext_short(void **state)
 	}
 }
 
+/* spec */
 static void ext_ftype(void **state)
 {
 	for (uint32_t ftype = 0; ftype < 16; ftype++) {
@@ -443,6 +449,7 @@ static void ext_reserved_m(void **state)
 	}
 }
 
+/* spec */
 static void pad_bad(void **state)
 {
 	start("write_only-v4"); /* 21 bytes, 3 of padding */
@@ -474,6 +481,7 @@ static void pad_bad(void **state)
 	}
 }
 
+/* spec */
 static void control_length(void **state)
 {
 	for (uint32_t i = PKT_KIT_NB_WRITES; i < PKT_KIT_NB_OPCODES; i++) {
@@ -490,6 +498,7 @@ static void control_length(void **state)
 	}
 }
 
+/* spec */
 static void qpn_reserved(void **state)
 {
 	for (uint32_t i = 0; i < PKT_KIT_NB_OPCODES; i++) {
@@ -549,6 +558,7 @@ static void fault(size_t i)
 		pkt_kit_ipv4_fix(frame + IP);
 }
 
+/* spec */
 static void reasons_in_order(void **state)
 {
 	size_t nb = sizeof(faults) / sizeof(faults[0]);

@@ -94,7 +94,8 @@ static void test_update_every_length(void **state)
 	}
 }
 
-/* Every header length from the shortest to the longest, both versions, in exact blocks. */
+/* Every header length from the shortest to the longest, both versions, in exact blocks. spec:
+ * R-1.13.1, R-1.13.2 */
 static void test_header_every_length(void **state)
 {
 	struct test_env te;
@@ -114,7 +115,7 @@ static void test_header_every_length(void **state)
 	}
 }
 
-/* Changing one bit of the header changes the sum unless a router may change it. */
+/* Changing one bit of the header changes the sum unless a router may change it. spec */
 static void test_header_which_bits_count(void **state)
 {
 	struct test_env te;

@@ -45,7 +45,8 @@ static void test_psn_distance_edges(void **state)
 	assert_false(mrc_psn_eq(mrc_psn(4), mrc_psn(5)));
 }
 
-/* Three windows from every start that is dangerous: order and distance never notice the wrap. */
+/* Three windows from every start that is dangerous: order and distance never notice the wrap. spec:
+ * R-3.3.6 */
 static void test_psn_wrap_invisible(void **state)
 {
 	static const uint32_t starts[] = {0, 0xFFFFF0, 0x7FFFFF, 0x7FFFF0, 0x800000, 0xFFFFFE};

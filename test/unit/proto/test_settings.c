@@ -71,7 +71,7 @@ static void test_udp_port_alt_unset(void **state)
 	assert_int_equal(mrc_pkt_decode(&proto, frame, len, &pkt), MRC_DROP_UDP_PORT);
 }
 
-/* O-2 */
+/* O-2 spec */
 static void test_bth_se_first(void **state)
 {
 	make("write_only-v4");
@@ -86,7 +86,7 @@ static void test_bth_se_first(void **state)
 	assert_int_equal(pkt.flags & (MRC_PKT_SE | MRC_PKT_MIGREQ), MRC_PKT_SE | MRC_PKT_MIGREQ);
 }
 
-/* O-3: the kit's EV is 0xABCD4321. */
+/* O-3: the kit's EV is 0xABCD4321. spec */
 static void test_ev_label_is_high(void **state)
 {
 	make("sack-v6");
@@ -104,7 +104,7 @@ static void test_ev_label_is_high(void **state)
 	assert_int_equal(pkt.ev, 0xABCD4321);
 }
 
-/* O-4: the echoed value's other half is zero. */
+/* O-4: the echoed value's other half is zero. spec */
 static void test_ipv4_ev_half(void **state)
 {
 	uint32_t index = pkt_kit_find("write_only-v4");
@@ -123,7 +123,7 @@ static void test_ipv4_ev_half(void **state)
 	assert_int_equal(pkt.ev, 0xABCD0000);
 }
 
-/* O-6 */
+/* O-6 spec */
 static void test_eeth_op_shift(void **state)
 {
 	for (uint32_t shift = 0; shift <= 14; shift++) {
@@ -189,7 +189,7 @@ static void test_trimmed_by_other_dscp(void **state)
 	assert_int_equal(pkt.cls, MRC_CLASS_TRIMMED);
 }
 
-/* O-20, O-21: label copied outward or not, the sum never covers it. */
+/* O-20, O-21: label copied outward or not, the sum never covers it. spec */
 static void test_srv6_label_copy(void **state)
 {
 	uint8_t copied[PKT_KIT_ROOM];
@@ -276,6 +276,7 @@ static void check_reserved(uint32_t len, uint32_t at, uint32_t mask)
 	}
 }
 
+/* spec */
 static void test_reserved_check(void **state)
 {
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {

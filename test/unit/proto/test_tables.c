@@ -36,6 +36,7 @@ static const struct {
 	{0xDE, "PROBE", 16, false},
 };
 
+/* spec */
 static void test_opcodes_known(void **state)
 {
 	for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
@@ -170,6 +171,7 @@ static void test_choice_out_of_range_refused(void **state)
 	}
 }
 
+/* spec */
 static void test_dscp_default(void **state)
 {
 	static const struct {

@@ -121,6 +121,7 @@ static void view_write(struct mrc_pkt *pkt, enum mrc_opcode opcode)
 	};
 }
 
+/* spec */
 static void test_write_only(void **state)
 {
 	struct mrc_pkt pkt;
@@ -155,6 +156,7 @@ static void test_write_only_imm_rtx(void **state)
 		&pkt, "\1\2\3\4\5");
 }
 
+/* spec */
 static void test_sack(void **state)
 {
 	struct mrc_pkt pkt;
@@ -185,6 +187,7 @@ static void test_sack(void **state)
 		&pkt, "");
 }
 
+/* spec */
 static void test_nack(void **state)
 {
 	struct mrc_pkt pkt;
@@ -207,6 +210,7 @@ static void test_nack(void **state)
 		&pkt, "");
 }
 
+/* spec */
 static void test_ack(void **state)
 {
 	struct mrc_pkt pkt;
@@ -220,6 +224,7 @@ static void test_ack(void **state)
 		&pkt, "");
 }
 
+/* spec */
 static void test_probe(void **state)
 {
 	struct mrc_pkt pkt;
@@ -239,6 +244,7 @@ static void test_probe(void **state)
 		&pkt, "");
 }
 
+/* spec */
 static void test_ev_probe_request(void **state)
 {
 	struct mrc_pkt pkt;
@@ -260,6 +266,7 @@ static void test_ev_probe_request(void **state)
 		&pkt, "");
 }
 
+/* spec */
 static void test_ev_probe_response(void **state)
 {
 	struct mrc_pkt pkt;
@@ -284,7 +291,8 @@ static void test_ev_probe_response(void **state)
 		&pkt, "");
 }
 
-/* A capture of other people's RoCEv2 hardware (a CNP), as carried by scapy's own tests. */
+/* A capture of other people's RoCEv2 hardware (a CNP), as carried by scapy's own tests. spec:
+ * R-1.13.1 */
 static void test_foreign_capture(void **state)
 {
 	uint8_t pkt[128];
