@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The demo as a user meets it: ten seconds, a plane that goes silent and comes back, verified bytes."""
+import hashlib
+import json
+import os
+import random
+import signal
+import tempfile
+
+from common import MRC_DP, ROOT, SEED, Process, case, equal, main, only_json, run, true, wait_until
+
+FIELDS = ("goodput_gbps", "bytes_verified", "bytes_corrupt", "qp_errors", "retransmitted_packets",
+          "planes", "drops", "seconds", "timeline")
+PLANE_FIELDS = ("tx_packets", "rx_packets", "state")
+FAILED_PLANE, FAILS, HEALS = 2, 4, 7
+
+
+def demo(*arguments, seconds=60):
+    return run([MRC_DP, "demo", *arguments], seconds=seconds)
+
+
+def share(second, plane):
+    packets = second["plane_packets"]
+    return packets[plane] / max(1, sum(packets))
+
+
+@case
+def json_is_all_of_stdout():
+    done = run([os.path.join(ROOT, "run"), "demo", "--json"], seconds=90)
+    equal(done.code, 0, done.err[-2000:])
+    result = only_json(done.out)
+    for field in FIELDS:
+        true(field in result, f"no field {field}")
+    equal(len(result["planes"]), 4, "planes")
+    for plane in result["planes"]:
+        for field in PLANE_FIELDS:
+            true(field in plane, f"no field {field} in {plane}")
+    true(result["bytes_verified"] > 0, "bytes verified")
+    equal(result["bytes_verified"], result["bytes"], "every byte sent was verified")
+    equal(result["bytes_corrupt"], 0, "bytes corrupt")
+    equal(result["qp_errors"], 0, "QP errors")
+    true(result["retransmitted_packets"] > 0, "a silent plane must cost retransmissions")
+    dip_and_recovery(result)
+
+
+def dip_and_recovery(result):
+    """The failed plane carries its share before, hardly anything during, and its share after."""
+    timeline = result["timeline"]
+    true(len(timeline) >= 9, f"{len(timeline)} seconds recorded")
+    down = next(p for p in range(4) if share(timeline[FAILS + 1], p) < 0.05)
+    before = [share(s, down) for s in timeline[1:FAILS - 1]]
+    during = [share(s, down) for s in timeline[FAILS + 1:HEALS - 1]]
+    after = [share(s, down) for s in timeline[HEALS + 1:9]]
+    print(f"    plane {down}: share before {before}, during {during}, after {after}")
+    true(min(before) > 0.2, "equal shares before")
+    true(max(during) < 0.05, "the silent plane is left")
+    true(max(after) > 0.2, "the healed plane is used again")
+    goodput = [s["goodput_gbps"] for s in timeline]
+    print(f"    Gb/s by second: {[round(g, 2) for g in goodput]}")
+    true(min(goodput[1:9]) > 0, "never silent for a whole second")
+
+
+@case
+def table_says_what_happened():
+    done = demo("--seconds", "2")
+    equal(done.code, 0, done.err[-2000:])
+    for words in ("verified", "0 corrupt", "0 QP errors", "goodput"):
+        true(words in done.out, f"no '{words}' in:\n{done.out}")
+
+
+@case
+def file_arrives_whole():
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = os.path.join(folder, "source"), os.path.join(folder, "target")
+        content = random.Random(SEED).randbytes((30 << 20) + 12345)
+        with open(source, "wb") as out:
+            out.write(content)
+        done = demo("--json", "--file", source, "--store", target)
+        equal(done.code, 0, done.err[-2000:])
+        told = only_json(done.out)["file"]
+        want = hashlib.sha256(content).hexdigest()
+        equal(told["sha256_sent"], want, "hash told by the sender")
+        equal(told["sha256_stored"], want, "hash told by the receiver")
+        with open(target, "rb") as stored:
+            equal(hashlib.sha256(stored.read()).hexdigest(), want, "hash of the stored file")
+
+
+@case
+def tiny_file_arrives_whole():
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = os.path.join(folder, "source"), os.path.join(folder, "target")
+        with open(source, "wb") as out:
+            out.write(b"x")
+        equal(demo("--json", "--file", source, "--store", target).code, 0, "exit code")
+        with open(target, "rb") as stored:
+            equal(stored.read(), b"x", "stored file")
+
+
+@case
+def missing_or_empty_file_is_refused():
+    for path in ("/nonexistent/file", "/dev/null", "/"):
+        done = demo("--file", path, seconds=10)
+        true(done.code > 0 and done.seconds < 2, f"{path}: exit {done.code} after {done.seconds} s")
+        equal(len(done.err.strip().split("\n")), 1, done.err)
+        true(path in done.err, done.err)
+
+
+@case
+def signals_end_it_within_two_seconds():
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with Process([MRC_DP, "demo", "--json"]) as demo_process:
+            # Ready to be interrupted when the EAL's threads run.
+            wait_until("threads", lambda: threads(demo_process.child.pid) >= 2, 20)
+            demo_process.child.send_signal(number)
+            code = demo_process.wait(2)
+            true(code >= 0, f"ended by signal {-code}")
+
+
+def threads(pid):
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except FileNotFoundError:
+        return 0
+
+
+@case
+def starts_again_after_any_death():
+    for number in (signal.SIGKILL, signal.SIGABRT, signal.SIGTERM):
+        with Process([MRC_DP, "demo", "--quiet"]) as victim:
+            wait_until("threads", lambda: threads(victim.child.pid) >= 2, 20)
+            victim.child.send_signal(number)
+            victim.wait(5)
+        done = demo("--seconds", "0.5", "--json")
+        equal(done.code, 0, done.err[-2000:])
+
+
+@case
+def doctor_speaks_json():
+    done = run([MRC_DP, "doctor", "--json"], seconds=20)
+    true(done.code in (0, 1), f"exit code {done.code}: {done.err}")
+    json.loads(done.out)
+
+
+@case
+def help_of_every_command():
+    for command in ("run", "demo", "doctor"):
+        done = run([MRC_DP, command, "--help"], seconds=10)
+        equal(done.code, 0, command)
+        true("usage" in done.out, done.out)
+    equal(run([MRC_DP, "--version"], seconds=10).code, 0, "version")
+    true(run([MRC_DP, "fly"], seconds=10).code > 0, "unknown command")
+
+
+main()
