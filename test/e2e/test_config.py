@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Wrong configurations: each ends the program within two seconds, before anything has started, with
 one line that names file, key, value and remedy."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The demo as a user meets it: ten seconds, a plane that goes silent and comes back, verified bytes."""
 import hashlib

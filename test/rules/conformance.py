@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The clause matrix: doc/clauses.tsv against the `spec: R-…` tags of code and tests.
 

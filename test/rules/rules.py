@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs rule checks: rules.py [--root DIR] CHECK...; `all` for those that need no build.
 

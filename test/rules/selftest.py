@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The checks checked: each must find nothing in a clean sample and the fault in a broken one."""
 import os

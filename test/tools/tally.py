@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Counts the cases in meson's testlog.json: prints "PASSED FAILED SKIPPED", then what failed.
 

@@ -38,7 +38,7 @@ tests() {
 	if [ ! -f "$dir/meson-logs/$base.json" ]; then
 		counts=("0 1 0" "$name did not run (see $logs/$base.log)")
 	else
-		mapfile -t counts < <(python3 "$root/test/tools/tally.py" "$dir/meson-logs/$base.json")
+		mapfile -t counts < <("$root/test/tools/tally.py" "$dir/meson-logs/$base.json")
 	fi
 	count_in "$status" "$name" "${counts[@]}"
 	printf '%s, %d s\n' "$summary" $((SECONDS - start))
