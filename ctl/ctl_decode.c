@@ -87,6 +87,7 @@ static int fail_va(
 		shown[0] != '\0' ? ": " : "");
 	if (n > 0 && (size_t)n < room)
 		vsnprintf(out + n, room - (size_t)n, fmt, args);
+	mrc_ctl_flatten(out);
 	return MRC_ERR_INVAL;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ctl_decode.h"
+#include "ctl_private.h"
 
 /* Position and nesting while the text is looked over. */
 struct scan {
@@ -89,8 +90,7 @@ static const char *remedy(enum json_error_code code)
 	}
 }
 
-/* jansson quotes the text near the error: no control character of it may reach the error line. */
-static void flatten(char *text)
+void mrc_ctl_flatten(char *text)
 {
 	for (; *text != '\0'; text++)
 		if ((unsigned char)*text < ' ' || *text == 0x7F)
@@ -116,7 +116,7 @@ json_t *mrc_ctl_parse(const char *source, const char *text, size_t len, size_t m
 		snprintf(error.text, sizeof(error.text), "%s:%u:%u: %s%s", source, error.line,
 			error.column, jerr.text, remedy(json_error_code(&jerr)));
 	}
-	flatten(error.text);
+	mrc_ctl_flatten(error.text);
 	*error_out = error;
 	return NULL;
 }

@@ -9,4 +9,7 @@
 uint64_t mrc_ctl_uint_get(const void *member, uint32_t size);
 void mrc_ctl_uint_put(void *member, uint32_t size, uint64_t value);
 
+/* Blanks for control characters: parser and values quote foreign text, an error stays one line. */
+void mrc_ctl_flatten(char *text);
+
 #endif

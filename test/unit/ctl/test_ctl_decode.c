@@ -221,6 +221,7 @@ static void test_unknown_keys(void **state)
 	refused("{\"leaf\":{\"zzzzzzzzzzz\":1}}",
 		"F: leaf: unknown key \"zzzzzzzzzzz\"; known keys: name, port, mac, ip");
 	refused_like("{\"a\\nb\\u001b\":1}", "unknown key \"a\\nb\\u001B\"");
+	refused_like("{\"a\x7f\":1}", "unknown key \"a \"");
 	refused_like("{\"\":1}", "unknown key \"\"; known keys: on, depth");
 }
 
