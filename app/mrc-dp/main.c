@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "doctor.h"
+#include "perf_cmd.h"
 #include "run.h"
 
 static void help(FILE *out)
@@ -12,6 +13,10 @@ static void help(FILE *out)
 	      "       mrc-dp demo [options]                         four emulated planes, one "
 	      "fails\n"
 	      "       mrc-dp doctor [-c FILE] [--json]              look for what is in the way\n"
+	      "       mrc-dp perf -c FILE [options]                 protocol against raw frames, "
+	      "in "
+	      "turns\n"
+	      "       mrc-dp raw -c FILE [options]                  frames without a protocol\n"
 	      "       mrc-dp --version | --help\n\n"
 	      "\"mrc-dp COMMAND --help\" says more.\n",
 		out);
@@ -26,6 +31,8 @@ int main(int argc, char **argv)
 		{"run", mrc_run_main},
 		{"demo", mrc_demo_main},
 		{"doctor", mrc_doctor_main},
+		{"perf", mrc_perf_main},
+		{"raw", mrc_perf_main},
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The commands "mrc-dp perf" and "mrc-dp raw": options, the run, and its windows as JSON. */
+#include "perf_cmd.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include "ctl_decode.h"
+#include "osenv.h"
+#include "perf_host.h"
+
+static const char usage[] =
+	"usage: mrc-dp perf -c FILE [--modes LIST] [--windows N] [--run TIME] [--payload LEN]\n"
+	"                   [--io-len LEN] [--sync PATH] [--json]\n"
+	"       mrc-dp raw  -c FILE [the same]\n"
+	"Measures in windows of alternating modes on the ports, buffers and memory of the file.\n"
+	"  --modes    of raw-io, raw-copy, raw-icrc, raw-ping, mrc; joined by commas\n"
+	"             (perf: raw-icrc,mrc or raw-copy,mrc as the file's \"icrc\" says; raw: the\n"
+	"             four raw ones)\n"
+	"  --windows  how many in all (19)      --run      length of one (500ms)\n"
+	"  --payload  bytes per raw packet (the file's pmtu)\n"
+	"  --io-len   frame length of raw-io (64)\n"
+	"  --sync     a file that two processes share, each with one endpoint\n"
+	"  --json     every window as one JSON document\n"
+	"Exit status: 0 measured, 1 it could not be, 2 usage.\n";
+
+struct options {
+	const char *path, *sync, *modes;
+	uint64_t run_ns;
+	uint32_t nb_windows, payload_len, io_len;
+	bool json, raw_only;
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int number)
+{
+	stop_signal = number;
+}
+
+/* ---- options */
+
+static bool number_read(const char *text, uint64_t lo, uint64_t hi, uint32_t *value_out)
+{
+	uint64_t value;
+
+	if (mrc_ctl_unit_parse(MRC_CTL_UNIT_SIZE, text, &value) != MRC_OK || value < lo ||
+		value > hi)
+		return false;
+	*value_out = (uint32_t)value;
+	return true;
+}
+
+static bool option_take(struct options *o, int c, const char *arg)
+{
+	switch (c) {
+	case 'c':
+		o->path = arg;
+		return true;
+	case 's':
+		o->sync = arg;
+		return true;
+	case 'm':
+		o->modes = arg;
+		return true;
+	case 'j':
+		o->json = true;
+		return true;
+	case 'w':
+		return number_read(arg, 1, MRC_PERF_WINDOWS, &o->nb_windows);
+	case 'p':
+		return number_read(arg, 4, MRC_PMTU_MAX, &o->payload_len);
+	case 'i':
+		return number_read(arg, 60, 9000, &o->io_len);
+	case 'r':
+		return mrc_ctl_unit_parse(MRC_CTL_UNIT_TIME, arg, &o->run_ns) == MRC_OK &&
+		       o->run_ns >= 1000000 && o->run_ns <= 60000000000;
+	}
+	return false;
+}
+
+static bool options_read(int argc, char **argv, struct options *out)
+{
+	static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+		{"modes", required_argument, NULL, 'm'}, {"windows", required_argument, NULL, 'w'},
+		{"run", required_argument, NULL, 'r'}, {"payload", required_argument, NULL, 'p'},
+		{"io-len", required_argument, NULL, 'i'}, {"sync", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0}};
+	int c;
+
+	*out = (struct options){.nb_windows = 19,
+		.run_ns = 500000000,
+		.io_len = 64,
+		.raw_only = strcmp(argv[0], "raw") == 0};
+	optind = 0; /* main may have used getopt before */
+	while ((c = getopt_long(argc, argv, "c:h", longs, NULL)) != -1) {
+		if (c == 'h') {
+			fputs(usage, stdout);
+			exit(0);
+		}
+		if (!option_take(out, c, optarg))
+			return false;
+	}
+	return optind == argc && out->path != NULL;
+}
+
+static bool modes_read(const char *text, struct mrc_window_plan *plan)
+{
+	char copy[256], *save = NULL;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	plan->nb_modes = 0;
+	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+		enum mrc_perf_mode mode;
+
+		if (plan->nb_modes == MRC_WINDOW_MODES || !mrc_perf_mode_parse(word, &mode))
+			return false;
+		plan->modes[plan->nb_modes++] = (uint8_t)mode;
+	}
+	return plan->nb_modes > 0;
+}
+
+/* Drain long enough for what is under way, warm-up for caches and predictors. */
+static bool plan_make(
+	const struct options *o, const struct mrc_cfg *cfg, struct mrc_window_plan *plan)
+{
+	const uint64_t ms = rte_get_tsc_hz() / 1000;
+	const char *modes = o->modes;
+
+	if (modes == NULL)
+		modes = o->raw_only ? "raw-io,raw-copy,raw-icrc,raw-ping"
+			: cfg->icrc ? "raw-icrc,mrc"
+				    : "raw-copy,mrc";
+	*plan = (struct mrc_window_plan){.drain = 30 * ms,
+		.canary = 2 * ms,
+		.warm = 20 * ms,
+		.run = (uint64_t)((double)o->run_ns * (double)ms / 1e6),
+		.nb_windows = o->nb_windows};
+	return modes_read(modes, plan);
+}
+
+/* ---- the run */
+
+static int lane_make(struct mrc_perf_host *host, const struct options *o, uint32_t e,
+	const struct mrc_window_plan *plan, struct mrc_perf_lane **lane_out)
+{
+	struct mrc_endpoint *ep = &host->eps[e];
+	struct mrc_worker *worker = ep->workers[0];
+	const uint8_t *mac = mrc_l2_neigh_mac(&ep->l2[0], &worker->peer);
+	struct mrc_area *area = ep->is_sender ? &ep->source : &ep->regions[0];
+	struct mrc_perf_lane *lane = mrc_osmem_alloc(sizeof(*lane));
+	struct mrc_raw_cfg cfg = {.port = ep->ports[0].id,
+		.rxq = worker->planes[0].rxq[0],
+		.txq = worker->planes[0].stash.queue,
+		.pool = worker->pool,
+		.sender = ep->is_sender,
+		.payload_len = o->payload_len ? o->payload_len : host->cfg.pmtu,
+		.io_len = o->io_len,
+		.ipv6 = !mrc_gid_is_v4(&ep->ep->address),
+		.mem = area->mem,
+		.mem_len = area->len};
+
+	if (lane == NULL)
+		return MRC_ERR_NOMEM;
+	memcpy(cfg.smac, ep->ports[0].mac, 6);
+	memset(cfg.dmac, 0xFF, 6);
+	if (mac != NULL)
+		memcpy(cfg.dmac, mac, 6);
+	lane->worker = worker;
+	lane->plan = *plan;
+	lane->shared = host->shared;
+	lane->sender = ep->is_sender;
+	*lane_out = lane;
+	return mrc_raw_lane_init(&lane->raw, &cfg);
+}
+
+static int lane_main(void *arg)
+{
+	mrc_perf_lane_run(arg);
+	return 0;
+}
+
+/* The last side that is ready says when it begins. */
+static void start_agree(struct mrc_perf_host *host)
+{
+	uint32_t before = atomic_fetch_add(&host->shared->nb_ready, host->cfg.nb_endpoints);
+
+	if (before + host->cfg.nb_endpoints == 2)
+		atomic_store(&host->shared->start_tsc, rte_rdtsc() + rte_get_tsc_hz() / 1000 * 200);
+}
+
+static void loads_start(struct mrc_perf_host *host)
+{
+	const struct mrc_cmd cmd = {.kind = MRC_CMD_START};
+
+	for (uint32_t e = 0; e < host->cfg.nb_endpoints; e++)
+		mrc_worker_command(host->eps[e].workers[0], &cmd);
+}
+
+static int run(struct mrc_perf_host *host, struct mrc_perf_lane **lanes, char *reason)
+{
+	unsigned second = rte_get_next_lcore((unsigned)-1, 1, 0);
+
+	if (host->cfg.nb_endpoints == 2 && second >= RTE_MAX_LCORE) {
+		snprintf(reason, MRC_CFG_ERROR, "two sides need two lcores; set \"lcores\"");
+		return MRC_ERR_INVAL;
+	}
+	loads_start(host);
+	start_agree(host);
+	if (host->cfg.nb_endpoints == 2)
+		rte_eal_remote_launch(lane_main, lanes[1], second);
+	mrc_perf_lane_run(lanes[0]);
+	rte_eal_mp_wait_lcore();
+	return MRC_OK;
+}
+
+/* ---- the report */
+
+static json_t *window_json(const struct mrc_perf_lane *lane, uint32_t i)
+{
+	const struct mrc_perf_record *r = &lane->records[i];
+	const double ns = lane->ns_per_tick;
+	json_t *w = json_object();
+
+	json_object_set_new(w, "window", json_integer(i));
+	json_object_set_new(
+		w, "mode", json_string(mrc_perf_mode_name(mrc_window_mode(&lane->plan, i))));
+	json_object_set_new(w, "seconds", json_real((double)r->ticks * ns / 1e9));
+	json_object_set_new(w, "cpu_seconds", json_real((double)r->cpu_ns / 1e9));
+	json_object_set_new(w, "stalled_seconds", json_real((double)r->stall_ticks * ns / 1e9));
+	json_object_set_new(w, "canary_before_ns", json_real((double)r[0].canary_ticks * ns));
+	json_object_set_new(w, "canary_after_ns", json_real((double)r[1].canary_ticks * ns));
+	json_object_set_new(w, "turns", json_integer((json_int_t)r->turns));
+	json_object_set_new(w, "busy_turns", json_integer((json_int_t)r->busy_turns));
+	json_object_set_new(w, "tx_packets", json_integer((json_int_t)r->tx_packets));
+	json_object_set_new(w, "tx_bytes", json_integer((json_int_t)r->tx_bytes));
+	json_object_set_new(w, "rx_packets", json_integer((json_int_t)r->rx_packets));
+	json_object_set_new(w, "rx_bytes", json_integer((json_int_t)r->rx_bytes));
+	json_object_set_new(w, "messages", json_integer((json_int_t)r->messages));
+	json_object_set_new(w, "retransmits", json_integer((json_int_t)r->retransmits));
+	json_object_set_new(w, "bad", json_integer((json_int_t)r->bad));
+	json_object_set_new(w, "no_buffer", json_integer((json_int_t)r->no_buffer));
+	json_object_set_new(w, "refused", json_integer((json_int_t)r->refused));
+	if (r->nb_rtt > 0) {
+		json_object_set_new(w, "round_trips", json_integer((json_int_t)r->nb_rtt));
+		json_object_set_new(w, "rtt_p50_ns", json_integer((json_int_t)r->rtt_p50_ns));
+		json_object_set_new(w, "rtt_p99_ns", json_integer((json_int_t)r->rtt_p99_ns));
+	}
+	return w;
+}
+
+static json_t *lane_json(const struct mrc_perf_lane *lane)
+{
+	json_t *windows = json_array();
+
+	for (uint32_t i = 0; i < lane->plan.nb_windows; i++)
+		json_array_append_new(windows, window_json(lane, i));
+	return json_pack("{s:s,s:i,s:o}", "side", lane->sender ? "sender" : "receiver",
+		"raw_frame_len", (int)mrc_raw_lane_frame_len(&lane->raw), "windows", windows);
+}
+
+static void report_json(const struct mrc_perf_host *host, struct mrc_perf_lane *const *lanes)
+{
+	json_t *list = json_array(), *root;
+
+	for (uint32_t e = 0; e < host->cfg.nb_endpoints; e++)
+		json_array_append_new(list, lane_json(lanes[e]));
+	root = json_pack("{s:I,s:i,s:b,s:I,s:i,s:i,s:i,s:s,s:o}", "tsc_hz",
+		(json_int_t)rte_get_tsc_hz(), "pmtu", (int)host->cfg.pmtu, "icrc", host->cfg.icrc,
+		"message", (json_int_t)host->cfg.workload.msg_len, "qps",
+		(int)host->cfg.workload.nb_qps, "depth", (int)host->cfg.workload.depth, "planes",
+		(int)host->cfg.endpoints[0].nb_planes, "driver", host->eps[0].ports[0].driver,
+		"lanes", list);
+	json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	printf("\n");
+	json_decref(root);
+}
+
+static void report_text(const struct mrc_perf_host *host, struct mrc_perf_lane *const *lanes)
+{
+	for (uint32_t e = 0; e < host->cfg.nb_endpoints; e++) {
+		const struct mrc_perf_lane *lane = lanes[e];
+
+		printf("%s\n%-9s %8s %9s %8s %7s %7s %9s %9s\n",
+			lane->sender ? "sender" : "receiver", "mode", "canary", "Mpackets", "Gb/s",
+			"cpu", "stall", "p50", "p99");
+		for (uint32_t i = 0; i < lane->plan.nb_windows; i++) {
+			const struct mrc_perf_record *r = &lane->records[i];
+			double s = (double)r->ticks * lane->ns_per_tick / 1e9;
+			uint64_t packets = lane->sender ? r->tx_packets : r->rx_packets;
+			uint64_t bytes = lane->sender ? r->tx_bytes : r->rx_bytes;
+
+			printf("%-9s %6.0fns %9.3f %8.2f %6.1f%% %6.1f%% %7lluns %7lluns\n",
+				mrc_perf_mode_name(mrc_window_mode(&lane->plan, i)),
+				(double)r->canary_ticks * lane->ns_per_tick,
+				(double)packets / s / 1e6, (double)bytes * 8 / s / 1e9,
+				(double)r->cpu_ns / s / 1e7,
+				(double)r->stall_ticks * lane->ns_per_tick / s / 1e7,
+				(unsigned long long)r->rtt_p50_ns,
+				(unsigned long long)r->rtt_p99_ns);
+		}
+	}
+}
+
+static int measure(const struct options *o, struct mrc_perf_host *host, char *reason)
+{
+	struct mrc_perf_lane *lanes[MRC_CFG_MAX_ENDPOINT] = {NULL};
+	struct mrc_window_plan plan;
+	int rc = mrc_perf_host_open(host, o->path, o->sync, &stop_signal, reason);
+
+	if (rc == MRC_OK && !plan_make(o, &host->cfg, &plan)) {
+		snprintf(reason, MRC_CFG_ERROR,
+			"--modes %s: at most %d of raw-io, raw-copy, raw-icrc, raw-ping, mrc",
+			o->modes, MRC_WINDOW_MODES);
+		rc = MRC_ERR_INVAL;
+	}
+	for (uint32_t e = 0; e < host->cfg.nb_endpoints && rc == MRC_OK; e++) {
+		rc = lane_make(host, o, e, &plan, &lanes[e]);
+		if (rc != MRC_OK)
+			snprintf(reason, MRC_CFG_ERROR,
+				"--payload, --io-len: a length does not fit: %s", mrc_err_text(rc));
+	}
+	if (rc == MRC_OK)
+		rc = run(host, lanes, reason);
+	if (rc == MRC_OK && o->json)
+		report_json(host, lanes);
+	else if (rc == MRC_OK)
+		report_text(host, lanes);
+	for (uint32_t e = 0; e < MRC_CFG_MAX_ENDPOINT; e++)
+		if (lanes[e] != NULL)
+			mrc_osmem_free(lanes[e], sizeof(*lanes[e]));
+	return rc;
+}
+
+int mrc_perf_main(int argc, char **argv)
+{
+	char reason[MRC_CFG_ERROR] = "";
+	struct mrc_perf_host *host;
+	struct options options;
+	int rc;
+
+	if (!options_read(argc, argv, &options)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	host = mrc_osmem_alloc(sizeof(*host));
+	if (host == NULL)
+		return 1;
+	rc = measure(&options, host, reason);
+	mrc_perf_host_close(host);
+	mrc_osmem_free(host, sizeof(*host));
+	if (rc == MRC_OK)
+		return 0;
+	fprintf(stderr, "mrc-dp: %s\n", reason);
+	return 1;
+}
