@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sentmap.h - what a requester has sent and not seen acknowledged: circular, in chunks of 128 PSNs
+ * out of a pool shared by all QPs.
+ *
+ *            una                                   next
+ *   ─────────╪══.══!!═══.═════════════════════════╪───────
+ *   acknowledged    . acknowledged out of order    not sent yet
+ *                   ! lost, waiting to be sent again
+ *
+ * Life of a PSN (open and lost are bit words of the chunk):
+ *
+ *   not sent ──sent──► IN FLIGHT (open) ──acknowledged──► done
+ *                        │      ▲
+ *                     lost    sent again
+ *                        ▼      │
+ *                      LOST (open, lost) ──acknowledged──► done
+ *
+ * First transmissions on one entropy value form a chain through `prev`; the path keeps order, so an
+ * acknowledged one says that those before it on the chain are lost if they are not acknowledged.
+ */
+#ifndef SENTMAP_H
+#define SENTMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mrc_psn.h"
+#include "pool.h"
+#include "rcvmap.h"
+
+#define SENT_NO_PREV UINT32_MAX
+#define SENT_EV_TAB  256 /* entropy values whose last PSN is remembered (index modulo this) */
+
+enum sent_flag {
+	SENT_SUSPECT = 1 << 0, /* overtaken on its own path: lost unless a SACK says otherwise */
+	SENT_NACKED = 1 << 1,  /* lost because of a NACK: its entropy value is to be avoided */
+};
+
+/* One PSN. */
+struct sent {
+	uint64_t sent_ns; /* last transmission */
+	uint32_t prev;    /* PSN sent before it on the same EV, SENT_NO_PREV */
+	uint16_t size;    /* nominal bytes */
+	uint16_t slot;    /* send queue entry */
+	uint16_t ev;      /* index in the QP's set */
+	uint8_t rtx;      /* retransmissions so far, saturating */
+	uint8_t flags;    /* enum sent_flag */
+};
+
+struct sent_chunk {
+	uint64_t open[2]; /* sent and not acknowledged */
+	uint64_t lost[2]; /* of these, waiting to be sent again */
+	struct sent sent[MAP_CHUNK_PSNS];
+};
+
+/* Last first-transmission PSN per entropy value; one per QP with something outstanding. */
+struct sent_evs {
+	uint32_t last[SENT_EV_TAB];
+};
+
+/* Pools shared by the QPs of an engine. Each active QP holds one evs and at least one chunk, so
+ * with as many evs as chunks the former never run out first. */
+struct sent_pools {
+	struct pool chunks, evs;
+};
+
+struct sentmap {
+	mrc_psn_t una;     /* lowest PSN that is not acknowledged cumulatively */
+	mrc_psn_t next;    /* next new PSN */
+	mrc_psn_t lost_lo; /* no lost PSN is below this one (while nb_lost > 0) */
+	uint32_t nb_lost;
+	uint32_t nb_open; /* open PSNs, lost ones included */
+	uint64_t book;    /* nominal bytes in flight: open and not lost */
+	uint16_t slot_mask;
+	uint16_t nb_chunks;
+	uint16_t evs; /* id of the QP's struct sent_evs, POOL_NONE while nothing is outstanding */
+	uint16_t *slots;
+};
+
+void sentmap_init(struct sentmap *map, uint16_t *slots, uint32_t nb_slots, mrc_psn_t first);
+void sentmap_clear(struct sentmap *map, struct sent_pools *pools);
+
+/* Is psn in una .. next-1? */
+static inline bool sentmap_covers(const struct sentmap *map, mrc_psn_t psn)
+{
+	return mrc_psn_diff(psn, map->una) >= 0 && mrc_psn_diff(psn, map->next) < 0;
+}
+
+static inline struct sent_chunk *sentmap_chunk(
+	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn)
+{
+	uint16_t id = map->slots[(psn.v >> MAP_CHUNK_SHIFT) & map->slot_mask];
+
+	return id == POOL_NONE ? NULL : pool_at(&pools->chunks, id);
+}
+
+/* Entry of a covered PSN. */
+struct sent *sentmap_at(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
+bool sentmap_is_open(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
+bool sentmap_is_lost(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
+
+/* Makes sure that `next` has a place; false when the budget is spent. */
+bool sentmap_reserve(struct sentmap *map, struct sent_pools *pools);
+/* Records `next` as sent (after sentmap_reserve) and steps. */
+void sentmap_push(struct sentmap *map, struct sent_pools *pools, const struct sent *sent);
+/* A lost PSN leaves again. */
+void sentmap_resend(
+	struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn, uint16_t ev, uint64_t now_ns);
+
+enum sent_was {
+	SENT_WAS_DONE, /* acknowledged before */
+	SENT_WAS_FLYING,
+	SENT_WAS_LOST,
+};
+/* A covered PSN is acknowledged. */
+enum sent_was sentmap_ack(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn);
+/* A PSN in flight is declared lost; false when it was lost or acknowledged already. */
+bool sentmap_lose(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn);
+/* Moves una to `to` (una <= to <= next; all below acknowledged) and gives chunks back. */
+void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to);
+
+/* Earliest lost PSN; nb_lost > 0. */
+mrc_psn_t sentmap_first_lost(struct sentmap *map, const struct sent_pools *pools);
+/* First PSN >= from that is in flight; `next` when there is none. */
+mrc_psn_t sentmap_next_flying(
+	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t from);
+/* First open PSN >= from; `next` when there is none. */
+mrc_psn_t sentmap_next_open(
+	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t from);
+
+/* Book counted again from the entries. */
+uint64_t sentmap_recount(const struct sentmap *map, const struct sent_pools *pools);
+
+#endif
