@@ -71,6 +71,10 @@ struct mrc_sched_cfg {
 	bool icrc;            /* check the ICRC of received packets */
 	bool strict_echo;     /* compare echoed EV and timestamp with what was sent */
 	bool timestamps;      /* send TSETH */
+	bool probes;          /* send reliability probes when answers stay away */
+	bool loss_by_distance; /* also take for lost what was overtaken by a window's worth of
+				  packets: for networks in which an entropy value does not pin a
+				  path */
 	bool dynamic_mpr; /* responder may shrink and grow the window of QPs that negotiated it */
 	struct mrc_sched_hooks hooks;
 };
@@ -304,6 +308,12 @@ struct mrc_sched_sge {
 	uint32_t lkey;
 };
 
+/* Wait before the expiry that follows `retries` retries without progress: T while linear, then
+ * doubling up to the ceiling. The QP fails at expiry number linear_cnt + exp_cnt + 1 (never with
+ * exp_cnt 25). */
+uint64_t mrc_sched_retry_wait_ns(
+	const struct mrc_proto *proto, const struct mrc_sched_qp_attr *attr, uint32_t retries);
+
 enum mrc_send_flag {
 	MRC_SEND_SIGNALED = 1,
 	MRC_SEND_SOLICITED = 2,
@@ -380,7 +390,12 @@ struct mrc_sched_qp_info {
 	uint32_t sq_used, rq_used;
 	uint32_t window_psns;    /* receive window granted now */
 	uint32_t outstanding;    /* PSNs sent and not acknowledged */
-	int64_t inflight;        /* bytes, of the congestion window's book */
+	uint32_t tx_window_psns; /* window the peer grants now */
+	int64_t inflight;        /* nominal bytes sent, neither acknowledged nor declared lost */
+	int64_t cc_inflight; /* of the congestion window's own book, which follows rcvd_bytes and
+				agrees with inflight but for 256-byte rounding once answers are in
+			      */
+	uint64_t srtt_ns;    /* smoothed round trip, 0 = no sample yet */
 	uint64_t sent_map_bytes; /* the same, recounted from the sent map (must agree, P18) */
 	uint32_t cwnd;
 	uint64_t base_rtt_ns;

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * engine.h - the private structures of the engine and the few functions its files share.
+ * doc/engine.md draws how they work together.
+ */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+#include "mrc_assert.h"
+#include "mrc_sched.h"
+
+#include "arena.h"
+#include "list.h"
+#include "pool.h"
+#include "rcvmap.h"
+#include "sentmap.h"
+#include "wheel.h"
+
+/*
+ * A QP number: generation, worker, index. The generation is never 0, so the reserved numbers 0, 1
+ * and 2 are never issued, and a late packet of an earlier life misses its QP.
+ */
+enum {
+	QPN_INDEX_BITS = 12,
+	QPN_WORKER_BITS = 4,
+	QPN_GEN_BITS = 8,
+	QPN_INDEX_MASK = (1 << QPN_INDEX_BITS) - 1,
+	QPN_WORKER_MASK = (1 << QPN_WORKER_BITS) - 1,
+	QPN_GEN_SHIFT = QPN_INDEX_BITS + QPN_WORKER_BITS,
+	QPN_GEN_MASK = (1 << QPN_GEN_BITS) - 1,
+};
+
+enum {
+	RX_BATCH = 16,           /* packets decoded before the first one is handled */
+	TX_QUANTUM = 16,         /* packets of one QP before it is the next one's turn */
+	NB_NOTES = 4096,         /* control packets that stand for one received packet each */
+	NB_EP_ANSWERS = 64,      /* endpoint responses waiting for tx */
+	NB_EP_CALLS = 64,        /* endpoint requests without an answer yet */
+	NACK_DEPTH = 64,         /* NACKs and probe answers in a burst per QP */
+	EP_DEPTH = 64,           /* endpoint answers in a burst per peer */
+	EP_GAP_NS = 1000,        /* between endpoint answers to one peer in the long run */
+	EP_TIMEOUT_NS = 1000000, /* an endpoint request without answer is lost */
+	NB_PROBES = 4,           /* reliability probes in the air per QP */
+	NOMINAL_EXTRA = 40,      /* nominal packet size = UDP length + this (section 8) */
+	MAX_MSG_LEN_SHIFT = 31,
+	PARK_NS = 10000,           /* a QP without a usable path looks again after this */
+	PROBE_MIN_NS = 4000,       /* a probe is not sent sooner than this after the packet */
+	NACK_WAIT_NS = 20000,      /* a packet refused for want of resources waits this long */
+	EXPIRE_BATCH = 256,        /* timers moved or run per mrc_sched_expire */
+	TS_AMBIGUOUS_NS = 4194304, /* half the range of the 16-bit timestamps */
+};
+
+/* What a timer belongs to (struct wheel_node.kind). */
+enum timer_kind {
+	TIMER_QP,
+	TIMER_PATH, /* entropy values of a path want probes */
+	TIMER_CALL, /* an endpoint request waits for its answer */
+};
+
+/* ---- tables ---- */
+
+struct pd {
+	uint32_t refs;
+	bool used;
+};
+
+struct mr {
+	uint32_t key; /* 0: free */
+	uint32_t pd;
+	uint32_t access;
+	uint8_t *addr;
+	uint64_t iova, len;
+	uint32_t next_free;
+};
+
+struct mrc_sched_cq {
+	struct mrc_sched_wc *ring;
+	uint32_t mask;
+	uint32_t head, tail; /* free running */
+	uint32_t depth;      /* as asked for */
+	uint32_t refs;       /* QPs that use it */
+	bool used, overrun;
+	uint32_t next_free;
+};
+
+/* A neighbour: one GID with a link address per plane. */
+struct peer {
+	struct mrc_gid gid;
+	uint8_t mac[MRC_MAX_PLANES][6];
+	uint32_t known;     /* bit p: mac[p] is known */
+	uint32_t up;        /* bit p: the peer has not said that its port is unusable */
+	uint64_t ep_tat_ns; /* rate of endpoint answers (virtual scheduling) */
+	struct link paths;  /* struct path.of_peer */
+	uint32_t next;      /* hash chain */
+	bool used;
+};
+
+/* What QPs between the same two addresses over the same entropy values share. */
+struct path {
+	struct link of_peer;
+	struct link link; /* free or used list of the engine */
+	struct peer *peer;
+	struct mrc_ev_set *evs;
+	struct mrc_gid local;
+	struct mrc_template *tmpl;   /* one per plane */
+	struct mrc_ev_cursor cursor; /* of control packets (O-23) */
+	struct wheel_node timer;     /* entropy value probes */
+	uint32_t refs;
+	uint8_t ttl;
+};
+
+/* ---- requester ---- */
+
+struct sge {
+	const uint8_t *base;
+	uint32_t len;
+	uint32_t lkey;
+};
+
+enum wqe_flag {
+	WQE_SIGNALED = 1 << 0,
+	WQE_SOLICITED = 1 << 1,
+	WQE_IMM = 1 << 2,
+};
+
+/* A send work request; followed by its SGEs. */
+struct wqe {
+	uint64_t wr_id;
+	uint64_t raddr;
+	uint32_t rkey;
+	uint32_t len;
+	uint32_t nb_pkts;
+	mrc_psn_t first_psn; /* once its first packet was sent */
+	mrc_msn_t msn, rqmsn;
+	uint8_t imm[4];
+	uint8_t flags; /* enum wqe_flag */
+	uint8_t nb_sge;
+	struct sge sge[1];
+};
+_Static_assert(sizeof(struct wqe) == 64, "one SGE: one cache line");
+
+enum probe_state {
+	PROBE_FREE,
+	PROBE_WANTED, /* tx is to send it */
+	PROBE_SENT,
+};
+
+/* A reliability probe on the path of a packet whose answer stays away. */
+struct probe {
+	uint64_t sent_ns;
+	uint16_t id;
+	uint16_t ev;
+	uint8_t state; /* enum probe_state */
+};
+
+/* ---- responder ---- */
+
+/* The received packet that a SACK answers. */
+struct trigger {
+	uint64_t rx_ns;
+	mrc_psn_t psn;
+	uint32_t ev;
+	uint16_t timestamp;
+	bool rtx, marked;
+};
+
+enum due {
+	DUE_SACK = 1 << 0,
+	DUE_ACK = 1 << 1,
+	DUE_NAK = 1 << 2,
+	DUE_PROBE = 1 << 3, /* requester: probes[] holds one to be sent */
+};
+
+enum note_kind {
+	NOTE_SACK, /* SACK for a marked packet */
+	NOTE_PROBE,
+	NOTE_NACK,
+};
+
+/* A control packet that answers exactly one received packet. */
+struct note {
+	struct trigger trigger;
+	uint32_t qpn;
+	uint16_t probe_id;
+	uint8_t kind; /* enum note_kind */
+	uint8_t reason;
+};
+
+/* ---- queue pair ---- */
+
+enum qp_flag {
+	QPF_TRIM_PEER = 1 << 0,
+	QPF_SVC_TIME = 1 << 1,
+	QPF_DYNAMIC = 1 << 2,
+	QPF_PER_PACKET = 1 << 3,
+	QPF_SIG_ALL = 1 << 4,
+	QPF_CC = 1 << 5,
+	QPF_WIDE_SGE = 1 << 6,
+	QPF_FORCE = 1 << 7,  /* one packet may pass a closed congestion window (after a timeout) */
+	QPF_REASK = 1 << 8,  /* send the last asking packet again: its transport ACK is missing */
+	QPF_PARKED = 1 << 9, /* ready_link is on the parked or starved list */
+};
+
+struct mrc_sched_qp {
+	/* identity: what every received packet is compared with */
+	uint32_t qpn; /* 0: free */
+	uint32_t dest_qpn;
+	uint8_t state; /* enum mrc_qp_state */
+	uint8_t pmtu_shift;
+	uint16_t flags; /* enum qp_flag */
+	uint32_t pd;
+	struct mrc_gid local, peer;
+
+	/* responder: delivery */
+	struct rcvmap rcv;
+	mrc_psn_t rx_edge;      /* highest PSN ever granted; never moves back */
+	uint32_t rx_window;     /* PSNs granted now */
+	mrc_psn_t sack_next;    /* where the walk of bitmap bases goes on */
+	uint32_t sack_bytes;    /* towards sack_gen_threshold */
+	uint64_t rcvd_len;      /* nominal bytes of new packets */
+	struct trigger trigger; /* of the SACK that is due */
+	struct link due_link;
+	uint8_t due; /* enum due */
+	uint8_t nak_syndrome;
+	uint16_t rx_units; /* window granted by negotiation, units of 128 */
+	/* responder: semantics */
+	mrc_psn_t nak_psn;
+	uint32_t rx_msn;    /* messages completed, 24 bits */
+	mrc_msn_t rq_rqmsn; /* of the next immediate to be released */
+	uint16_t max_wimm_dest;
+	uint32_t nb_parked; /* immediates waiting for the left edge */
+	uint64_t nack_tat_ns;
+	uint64_t *rq;
+	uint32_t rq_mask, rq_head, rq_tail, rq_depth;
+	struct mrc_sched_cq *recv_cq;
+
+	/* requester: delivery */
+	struct sentmap snt;
+	struct path *path;
+	struct mrc_ev_cursor cursor;
+	uint32_t fit_planes; /* bit p: the path MTU fits through plane p */
+	uint32_t tx_window;  /* PSNs granted by the peer now */
+	uint32_t tx_units_max;
+	uint32_t top_units;  /* highest rcvd_bytes seen: tells fresh SACKs from overtaken ones */
+	uint64_t suspect_ns; /* packets sent before are lost if a fresh SACK lacks them; 0 = off */
+	mrc_psn_t suspect_end; /* the above ends when una gets here */
+	struct link ready_link, rtx_link;
+	struct mrc_nscc cc;
+	/* requester: semantics */
+	uint8_t *sq;
+	uint32_t sq_mask, sq_head, sq_done, sq_cur, sq_tail, sq_depth; /* free running */
+	uint32_t cur_pkt;   /* next packet of work request sq_cur */
+	uint32_t since_ask; /* packets since the last AckReq */
+	mrc_psn_t ask_psn;  /* last PSN that asked */
+	mrc_psn_t ack_psn;  /* highest PSN acknowledged by 0xD1 */
+	uint32_t ask_slot;  /* its work request */
+	uint32_t nb_imm;    /* immediates begun and not acknowledged */
+	uint16_t max_wimm;
+	mrc_msn_t next_msn, next_rqmsn;
+	struct mrc_sched_cq *send_cq;
+
+	/* timers (timers.c) */
+	struct wheel_node timer;
+	uint64_t wake_ns;  /* deadline wanted; the wheel's may be earlier */
+	uint64_t rto_ns;   /* retransmission timeout; WHEEL_NEVER = off */
+	uint64_t ask_ns;   /* transport ACK timeout */
+	uint64_t probe_ns; /* next look at the oldest packet in flight */
+	uint64_t pause_ns; /* retransmissions wait until then; WHEEL_NEVER = no pause */
+	uint64_t park_ns;  /* look again for a usable path; WHEEL_NEVER = not parked */
+	uint64_t timeout_ns;
+	uint64_t srtt_ns, rttvar_ns;
+	uint64_t answer_ns; /* when anything was last heard */
+	uint64_t count_ns;  /* when the retry counter last rose */
+	uint32_t retries;   /* shared retry counter */
+	uint8_t linear_cnt, exp_cnt;
+	uint16_t next_probe;
+	struct probe probes[NB_PROBES];
+
+	/* control path */
+	void *ctx;
+	struct mrc_ev_set *evs;
+	const struct mrc_nscc_cfg *cc_cfg;
+	struct link link; /* free list */
+	uint32_t index;
+	uint8_t gen;
+	uint8_t max_sge;
+};
+_Static_assert(sizeof(struct mrc_sched_qp) <= 1024, "an idle QP costs at most 1 KiB");
+
+/* ---- endpoint operations ---- */
+
+/* An endpoint request of ours. Its identifier on the wire: worker | serial | index. */
+struct ep_call {
+	struct wheel_node timer;
+	struct link wanted; /* waiting for tx */
+	struct path *path;  /* NULL: free */
+	uint64_t sent_ns;
+	uint16_t id;
+	uint16_t ev; /* index; MRC_EV_NONE: any */
+	uint8_t op;  /* enum mrc_ep_op */
+};
+
+/* An endpoint response waiting for tx: everything of it is in the request it answers. */
+struct ep_answer {
+	struct mrc_pkt pkt;
+	uint8_t plane;
+};
+
+/* ---- engine ---- */
+
+struct mrc_sched {
+	struct mrc_sched_cfg cfg;
+	struct mrc_proto proto;
+	struct mrc_env env;
+	uint64_t now_ns; /* of the last call that had one; for calls without */
+	uint32_t up;     /* planes with carrier */
+	uint32_t busy;   /* planes without descriptors */
+	uint64_t nack_gap_ns;
+
+	struct mrc_sched_qp *qps;
+	struct mr *mrs;
+	struct mrc_sched_cq *cqs;
+	struct pd *pds;
+	struct peer *peers;
+	uint32_t *peer_hash;
+	struct path *paths;
+	struct mrc_template *templates;
+	uint32_t nb_peers, nb_paths, peer_hash_mask;
+	uint32_t mr_mask, mr_bits; /* key = random << mr_bits | index */
+	uint32_t mr_free, cq_free;
+	struct link free_qps, free_paths, used_paths;
+
+	struct arena arena;
+	struct pool rcv_chunks;
+	struct sent_pools sent;
+	struct wheel wheel;
+
+	struct link due;     /* QPs with SACK, ACK or NAK due */
+	struct link ready;   /* QPs with new data */
+	struct link rtx;     /* QPs with retransmissions */
+	struct link starved; /* QPs (ready_link) waiting for a sent-map chunk */
+	struct link parked;  /* QPs (ready_link) waiting for a usable path */
+
+	struct note *notes;
+	uint32_t note_head, note_tail;
+
+	struct ep_answer *answers;
+	uint32_t answer_head, answer_tail;
+	struct ep_call *calls;
+	struct link wanted_calls;
+	uint32_t call_serial;
+
+	struct mrc_sched_event *events;
+	uint32_t event_mask, event_head, event_tail;
+
+	struct mrc_pkt scratch[RX_BATCH];
+	struct mrc_sched_counters counters;
+	struct {
+		void *mem;
+		size_t len;
+	} blocks[24]; /* everything taken from env, for destroy */
+	uint32_t nb_blocks;
+};
+
+/* ---- engine.c ---- */
+void trace(const struct mrc_sched *s, uint64_t now_ns, enum mrc_trace_kind kind, uint64_t a,
+	uint64_t b, uint64_t c);
+void event_put(struct mrc_sched *s, const struct mrc_sched_event *event);
+/* Removes events that name a QP or CQ which is about to go. */
+void event_purge(struct mrc_sched *s, const struct mrc_sched_qp *qp, const struct mrc_sched_cq *cq);
+
+static inline bool psn_in(mrc_psn_t psn, mrc_psn_t lo, mrc_psn_t hi)
+{
+	return mrc_psn_diff(psn, lo) >= 0 && mrc_psn_diff(psn, hi) <= 0;
+}
+
+static inline uint64_t time_add(uint64_t now_ns, uint64_t ns)
+{
+	return ns < WHEEL_NEVER - now_ns ? now_ns + ns : WHEEL_NEVER - 1;
+}
+
+static inline uint16_t ts_of(uint64_t now_ns)
+{
+	return (uint16_t)(now_ns / MRC_TS_TICK_NS);
+}
+
+/* Virtual scheduling: may one more leave now, at one per gap_ns and bursts of depth? */
+static inline bool rate_ok(uint64_t *tat_ns, uint64_t now_ns, uint64_t gap_ns, uint32_t depth)
+{
+	uint64_t tat = *tat_ns > now_ns ? *tat_ns : now_ns;
+
+	if (tat - now_ns > gap_ns * (depth - 1))
+		return false;
+	*tat_ns = tat + gap_ns;
+	return true;
+}
+
+/* ---- qp.c ---- */
+/* The only function that changes a state. */
+void qp_state_set(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, enum mrc_qp_state state);
+bool qp_state_may(enum mrc_qp_state from, enum mrc_qp_state to);
+/* The QP fails by itself: the work request at send queue index `at` (or none, UINT32_MAX) ends with
+ * `status`, everything else is flushed, the host gets an event. */
+/* QPs that waited for a plane look again. */
+void qp_unpark(struct mrc_sched *s, uint64_t now_ns);
+void qp_fail(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	enum mrc_wc_status status, uint32_t at);
+
+/* ---- peer.c ---- */
+struct peer *peer_find(const struct mrc_sched *s, const struct mrc_gid *gid);
+/* NULL when the table is full. */
+struct path *path_get(struct mrc_sched *s, uint64_t now_ns, const struct mrc_gid *local,
+	const struct mrc_gid *gid, struct mrc_ev_set *evs, uint8_t ttl);
+void path_put(struct mrc_sched *s, struct path *path);
+/* Tells the path's entropy values which planes can be used. */
+void path_planes(struct mrc_sched *s, uint64_t now_ns, struct path *path);
+static inline uint32_t path_usable(const struct mrc_sched *s, const struct path *path)
+{
+	return path->peer->known & s->up & ~s->busy;
+}
+
+/* ---- mr.c ---- */
+/* The region of a key that covers [addr, addr + len), or NULL. */
+struct mr *mr_find(struct mrc_sched *s, uint32_t key);
+static inline bool mr_covers(const struct mr *mr, uint64_t iova, uint64_t len)
+{
+	uint64_t off = iova - mr->iova;
+
+#ifdef MRC_MUTANT_BOUNDS
+	return iova + len <= mr->iova + mr->len;
+#endif
+	return iova >= mr->iova && off <= mr->len && len <= mr->len - off;
+}
+
+/* ---- cq.c ---- */
+/* False when the queue is full (the overrun is reported). */
+bool cq_push(struct mrc_sched *s, struct mrc_sched_cq *cq, const struct mrc_sched_wc *wc);
+void cq_purge(struct mrc_sched_cq *cq, const struct mrc_sched_qp *qp);
+bool pd_ref(struct mrc_sched *s, uint32_t pd);
+void pd_unref(struct mrc_sched *s, uint32_t pd);
+
+/* ---- responder: resp.c, imm.c, sack.c ---- */
+enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, const uint8_t *frame);
+enum mrc_drop resp_trimmed(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
+enum mrc_drop resp_probe(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
+/* A write for a QP in ERR: says again why. */
+void resp_in_error(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
+/* Checks that an immediate may be taken; keeps nothing. */
+enum mrc_drop imm_check(const struct mrc_sched_qp *qp, mrc_msn_t rqmsn);
+/* A message's turn has come: hook, receive completion. */
+enum mrc_drop imm_release(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct rcv_rec *rec);
+void sack_want(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
+void sack_ack_want(struct mrc_sched *s, struct mrc_sched_qp *qp, enum due what);
+void sack_nack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, enum mrc_nack_reason reason);
+bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, enum note_kind kind, uint8_t reason);
+/* Fills the SACK that answers `trigger` and moves the walk. */
+void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct trigger *trigger, struct mrc_pkt *pkt_out);
+void nack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct note *note, struct mrc_pkt *pkt_out);
+
+/* ---- requester: req.c, loss.c, probe.c ---- */
+static inline struct wqe *sq_at(const struct mrc_sched_qp *qp, uint32_t at)
+{
+	size_t stride = qp->flags & QPF_WIDE_SGE ? 128 : 64;
+
+	return (struct wqe *)(void *)(qp->sq + (size_t)(at & qp->sq_mask) * stride);
+}
+
+enum req_result {
+	REQ_SENT,
+	REQ_NOTHING, /* nothing left to send */
+	REQ_CLOSED,  /* a window is closed; an answer will open it */
+	REQ_NO_PATH, /* no plane or entropy value may be used now */
+	REQ_STARVED, /* no room in the sent map */
+	REQ_FAILED,  /* the QP went to ERR */
+};
+enum req_result req_send_new(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf);
+enum req_result req_send_lost(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf);
+enum req_result req_send_reask(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf);
+/* Completes what a positive transport ACK up to psn covers; false: the CQ overran. */
+bool req_complete(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn);
+/* Send queue index of the unfinished work request that holds psn; UINT32_MAX if none. */
+uint32_t req_find(const struct mrc_sched_qp *qp, mrc_psn_t psn);
+/* Puts the QP on the lists it belongs to. */
+void req_wake(struct mrc_sched *s, struct mrc_sched_qp *qp);
+
+enum mrc_drop loss_sack(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
+enum mrc_drop loss_nack(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
+enum mrc_drop loss_ack(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
+
+enum loss_cause {
+	LOSS_NACK,
+	LOSS_ORDER,
+	LOSS_DISTANCE,
+	LOSS_PROBE,
+	LOSS_TIMEOUT,
+};
+/* Declares a PSN in flight lost: book, window, path, counters. */
+void loss_declare(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, mrc_psn_t psn,
+	enum loss_cause cause);
+
+void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+struct probe *probe_find(struct mrc_sched_qp *qp, uint16_t id);
+/* Sends a wanted probe; false when there is none. */
+bool probe_send(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf);
+void probe_forget(struct mrc_sched_qp *qp);
+uint64_t probe_wait_ns(const struct mrc_sched_qp *qp);
+
+/* ---- timers.c ---- */
+void timer_packet_sent(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+void timer_asked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+void timer_acked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+void timer_pause(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t ns);
+void timer_park(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+void timer_stop(struct mrc_sched *s, struct mrc_sched_qp *qp);
+/* Runs a QP's timer. */
+void timer_qp(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+void timer_set(struct mrc_sched *s, struct wheel_node *node, uint64_t at_ns);
+/* Counts a retry; false when that was one too many (the QP is then in ERR). */
+bool timer_count_retry(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+
+/* ---- tx.c ---- */
+/* Writes a control or data packet's header into buf; body_len as struct mrc_template_vary. */
+void tx_header(struct mrc_sched *s, const struct path *path, const struct mrc_ev *ev,
+	const struct mrc_pkt *pkt, uint16_t body_len, struct mrc_txbuf *buf);
+
+/* ---- ep.c ---- */
+enum mrc_drop ep_request(struct mrc_sched *s, uint64_t now_ns, const struct mrc_rxbuf *rx,
+	const struct mrc_pkt *pkt);
+enum mrc_drop ep_response(struct mrc_sched *s, uint64_t now_ns, const struct mrc_pkt *pkt);
+/* Worker whose request an endpoint response answers. */
+uint32_t ep_worker(const struct mrc_pkt *pkt);
+bool ep_send(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *buf);
+void ep_look(struct mrc_sched *s, uint64_t now_ns, struct path *path);
+void ep_timeout(struct mrc_sched *s, uint64_t now_ns, struct ep_call *call);
+/* Tells every peer which planes are usable. */
+void ep_announce(struct mrc_sched *s, uint64_t now_ns);
+/* Forgets calls of a path that goes. */
+void ep_forget(struct mrc_sched *s, const struct path *path);
+
+#endif

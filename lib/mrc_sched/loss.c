@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * loss.c - the requester hears answers: SACK, NACK, transport ACK; and decides what is lost.
+ *
+ * Two stages. First path order: a path keeps order, so a packet is lost when a later one on the
+ * same entropy value was received and it was not. A later one acknowledged only makes it a suspect,
+ * because one bitmap of 64 may not cover both; a fresh SACK that covers the suspect and lacks it
+ * convicts it. "Fresh": its rcvd_bytes is not lower than any seen, so it was not overtaken.
+ * Retransmissions travel in another class and take part in no chain; age and probes judge them.
+ * Second, where the configuration says that an entropy value does not pin a path, UET's distance.
+ *
+ * An answer is checked completely before anything changes: it can acknowledge only what was sent.
+ */
+#include "engine.h"
+
+#define UNITS_MASK 0xFFFFFFu
+
+/* What a SACK says, in PSNs. */
+struct view {
+	mrc_psn_t cack;
+	mrc_psn_t ack; /* triggering packet (not for probes) */
+	mrc_psn_t base;
+	mrc_psn_t top; /* highest PSN said to be received */
+	uint64_t bits;
+	struct probe *probe; /* NULL unless the answer to one */
+	bool fresh;
+};
+
+static mrc_psn_t last_sent(const struct mrc_sched_qp *qp)
+{
+	return mrc_psn_add(qp->snt.next, -1);
+}
+
+static bool unsent(const struct mrc_sched_qp *qp, mrc_psn_t psn)
+{
+#ifdef MRC_MUTANT_ACK
+	return false;
+#endif
+	return mrc_psn_diff(psn, last_sent(qp)) > 0;
+}
+
+static void raise(mrc_psn_t *top, mrc_psn_t psn)
+{
+	if (mrc_psn_lt(*top, psn))
+		*top = psn;
+}
+
+/* ---- echoes ---- */
+
+/* The bits of an entropy value that an answer can carry (O-4: IPv4 has only the port). */
+static uint32_t ev_bits(const struct mrc_sched *s, const struct mrc_sched_qp *qp)
+{
+	if (!mrc_gid_is_v4(&qp->local))
+		return UINT32_MAX;
+	return s->proto.choice.ipv4_ev_high_half ? 0xFFFF0000u : 0xFFFFu;
+}
+
+static bool same_ev(
+	const struct mrc_sched *s, const struct mrc_sched_qp *qp, uint32_t index, uint32_t value)
+{
+	uint32_t bits = ev_bits(s, qp);
+	uint32_t mine = mrc_ev_get(qp->path->evs, index)->value;
+
+	return ((mine ^ value) & bits) == 0;
+}
+
+/* Strict echo: a weak, free cookie. Only a first transmission is known exactly. */
+static bool echo_ok(const struct mrc_sched *s, const struct mrc_sched_qp *qp, mrc_psn_t psn,
+	uint32_t entropy, uint16_t timestamp)
+{
+	const struct sent *sent;
+
+	if (!s->cfg.strict_echo || !sentmap_covers(&qp->snt, psn))
+		return true;
+	sent = sentmap_at(&qp->snt, &s->sent, psn);
+	if (sent->rtx != 0)
+		return true;
+	if (!same_ev(s, qp, sent->ev, entropy))
+		return false;
+	return !s->cfg.timestamps || (qp->flags & QPF_SVC_TIME) != 0 ||
+	       timestamp == ts_of(sent->sent_ns);
+}
+
+/* Round trip of an answer to a packet, or MRC_NSCC_NO_RTT: only when it is certain which
+ * transmission was answered (rtx echo) and the 16-bit stamp cannot have wrapped. */
+static uint64_t rtt_of(const struct mrc_sched *s, uint64_t now_ns, const struct mrc_sched_qp *qp,
+	mrc_psn_t psn, bool rtx, uint16_t timestamp)
+{
+	const struct sent *sent;
+	uint64_t age, shifted;
+
+	if (!sentmap_covers(&qp->snt, psn))
+		return MRC_NSCC_NO_RTT;
+	sent = sentmap_at(&qp->snt, &s->sent, psn);
+	if (sent->rtx > 1 || (sent->rtx == 1) != rtx)
+		return MRC_NSCC_NO_RTT;
+	age = now_ns - sent->sent_ns;
+	if (!s->cfg.timestamps || timestamp == ts_of(sent->sent_ns))
+		return age;
+	/* The responder took its own delay out (O-10). */
+	shifted = (uint64_t)(uint16_t)(ts_of(now_ns) - timestamp) * MRC_TS_TICK_NS;
+	return age < TS_AMBIGUOUS_NS && shifted <= age ? shifted : MRC_NSCC_NO_RTT;
+}
+
+static void take_rtt(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t rtt_ns)
+{
+	uint64_t dev;
+
+	if (rtt_ns == MRC_NSCC_NO_RTT)
+		return;
+	trace(s, now_ns, MRC_TRACE_RTT, qp->qpn, rtt_ns,
+		qp->flags & QPF_CC ? mrc_nscc_base_rtt(&qp->cc) : 0);
+	if (qp->srtt_ns == 0) {
+		qp->srtt_ns = rtt_ns == 0 ? 1 : rtt_ns;
+		qp->rttvar_ns = rtt_ns / 2;
+		return;
+	}
+	/* Jacobson's filter. */
+	dev = qp->srtt_ns > rtt_ns ? qp->srtt_ns - rtt_ns : rtt_ns - qp->srtt_ns;
+	qp->rttvar_ns += dev / 4 - qp->rttvar_ns / 4;
+	qp->srtt_ns += rtt_ns / 8 - qp->srtt_ns / 8;
+}
+
+/* ---- losing ---- */
+
+void loss_declare(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, mrc_psn_t psn,
+	enum loss_cause cause)
+{
+	struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
+	enum mrc_ev_feedback word = MRC_EV_FB_LOST;
+
+	if (!sentmap_lose(&qp->snt, &s->sent, psn))
+		return;
+	trace(s, now_ns, MRC_TRACE_LOSS, qp->qpn, psn.v, cause);
+	s->counters.planes[mrc_ev_get(qp->path->evs, sent->ev)->plane].lost_packets++;
+	switch (cause) {
+	case LOSS_NACK:
+		s->counters.rtx_by_nack++;
+		return; /* window and path heard of it by the NACK itself */
+	case LOSS_ORDER:
+	case LOSS_PROBE:
+		s->counters.rtx_by_order++;
+		break;
+	case LOSS_DISTANCE:
+		s->counters.rtx_by_distance++;
+		break;
+	case LOSS_TIMEOUT:
+		s->counters.rtx_by_timeout++;
+		word = MRC_EV_FB_TIMEOUT;
+		break;
+	}
+	if (qp->flags & QPF_CC)
+		mrc_nscc_on_loss(&qp->cc, now_ns, sent->size);
+	mrc_ev_feedback(qp->path->evs, now_ns, sent->ev, word);
+	ep_look(s, now_ns, qp->path);
+}
+
+/* Those before an acknowledged packet on its path, up to the first one already dealt with. */
+static void suspect_chain(struct mrc_sched *s, struct mrc_sched_qp *qp, uint32_t prev)
+{
+	while (prev != SENT_NO_PREV && sentmap_is_open(&qp->snt, &s->sent, mrc_psn(prev))) {
+		struct sent *sent = sentmap_at(&qp->snt, &s->sent, mrc_psn(prev));
+
+		if (sent->rtx != 0 || (sent->flags & SENT_SUSPECT) != 0)
+			break;
+		sent->flags |= SENT_SUSPECT;
+		prev = sent->prev;
+	}
+}
+
+/* Packets out of order until UET takes one for lost: max(min(1.5 cwnd, maxwnd), 5 packets). */
+static int32_t distance_of(const struct mrc_sched_qp *qp)
+{
+	uint32_t packet = (1u << qp->pmtu_shift) + NOMINAL_EXTRA, far;
+
+	if ((qp->flags & QPF_CC) == 0)
+		return (int32_t)(qp->tx_window < 5 ? 5 : qp->tx_window);
+	far = mrc_nscc_cwnd(&qp->cc);
+	far += far / 2;
+	if (far > qp->cc_cfg->max_cwnd)
+		far = qp->cc_cfg->max_cwnd;
+	far /= packet;
+	return (int32_t)(far < 5 ? 5 : far);
+}
+
+/* A packet in flight that a fresh SACK covers and lacks: is it lost, and why? */
+static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_psn_t psn,
+	const struct sent *sent, int32_t distance, enum loss_cause *cause_out)
+{
+	const struct probe *probe = view->probe;
+
+	if (sent->flags & SENT_SUSPECT)
+		*cause_out = LOSS_ORDER;
+	else if (probe != NULL && sent->ev == probe->ev && sent->sent_ns < probe->sent_ns)
+		*cause_out = LOSS_PROBE;
+	else if (qp->suspect_ns != 0 && sent->sent_ns <= qp->suspect_ns)
+		*cause_out = LOSS_TIMEOUT;
+	else if (distance != 0 && sent->rtx == 0 && mrc_psn_diff(view->top, psn) >= distance)
+		*cause_out = LOSS_DISTANCE;
+	else
+		return false;
+	return true;
+}
+
+/* Judges what the bitmap covers. */
+static void judge(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct view *view)
+{
+	int32_t distance = s->cfg.loss_by_distance ? distance_of(qp) : 0;
+	mrc_psn_t end = mrc_psn_add(view->base, MRC_SACK_BITS - 1), psn;
+
+	if (view->probe == NULL && qp->suspect_ns == 0 && mrc_psn_lt(view->top, end))
+		end = view->top;
+	psn = sentmap_next_flying(&qp->snt, &s->sent, view->base);
+	while (mrc_psn_lt(psn, qp->snt.next) && mrc_psn_le(psn, end)) {
+		const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
+		enum loss_cause cause;
+
+		if (convict(qp, view, psn, sent, distance, &cause))
+			loss_declare(s, now_ns, qp, psn, cause);
+		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
+	}
+}
+
+/* ---- acknowledging ---- */
+
+/* True when the PSN was open. */
+static bool ack_one(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn)
+{
+	const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
+
+	switch (sentmap_ack(&qp->snt, &s->sent, psn)) {
+	case SENT_WAS_DONE:
+		return false;
+	case SENT_WAS_FLYING:
+		break;
+	case SENT_WAS_LOST:
+		/* Taken off the book as lost, and again by rcvd_bytes. */
+		if (qp->flags & QPF_CC)
+			mrc_nscc_on_unlost(&qp->cc, sent->size);
+		break;
+	}
+	if (sent->rtx == 0 && sent->prev != SENT_NO_PREV)
+		suspect_chain(s, qp, sent->prev);
+	return true;
+}
+
+/* Everything up to and including psn; counts what was open. */
+static uint32_t ack_upto(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t upto)
+{
+	mrc_psn_t end = mrc_psn_add(upto, 1), psn;
+	uint32_t nb = 0;
+
+	if (mrc_psn_diff(end, qp->snt.una) <= 0)
+		return 0;
+	psn = sentmap_next_open(&qp->snt, &s->sent, qp->snt.una);
+	while (mrc_psn_lt(psn, end)) {
+		switch (sentmap_ack(&qp->snt, &s->sent, psn)) {
+		case SENT_WAS_DONE:
+		case SENT_WAS_FLYING:
+			break;
+		case SENT_WAS_LOST:
+			if (qp->flags & QPF_CC)
+				mrc_nscc_on_unlost(
+					&qp->cc, sentmap_at(&qp->snt, &s->sent, psn)->size);
+			break;
+		}
+		nb++;
+		psn = sentmap_next_open(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
+	}
+	sentmap_advance(&qp->snt, &s->sent, end);
+	if (qp->suspect_ns != 0 && mrc_psn_le(qp->suspect_end, qp->snt.una))
+		qp->suspect_ns = 0;
+	return nb;
+}
+
+static uint32_t ack_view(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct view *view)
+{
+	uint32_t nb = 0;
+
+	for (uint64_t bits = view->bits; bits != 0; bits &= bits - 1) {
+		mrc_psn_t psn = mrc_psn_add(view->base, __builtin_ctzll(bits));
+
+		if (sentmap_covers(&qp->snt, psn))
+			nb += ack_one(s, qp, psn);
+	}
+	if (view->probe == NULL && sentmap_covers(&qp->snt, view->ack))
+		nb += ack_one(s, qp, view->ack);
+	return nb + ack_upto(s, qp, view->cack);
+}
+
+/* ---- SACK ---- */
+
+static enum mrc_drop check_sack(const struct mrc_sched *s, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, struct view *view_out)
+{
+	const struct mrc_pkt_sack *sack = &pkt->sack;
+	struct view view = {.cack = sack->cack,
+		.ack = mrc_psn_add(sack->cack, sack->ack_offset),
+		.base = mrc_psn_add(sack->cack, sack->sack_offset),
+		.top = sack->cack,
+		.bits = sack->bitmap};
+
+	if (unsent(qp, view.cack))
+		return MRC_DROP_ACK_UNSENT;
+	/* Overtaken answers name an older edge, but never one further back than a window. */
+	if (mrc_psn_diff(qp->snt.una, view.cack) > (int32_t)(qp->tx_units_max * MRC_MPR_UNIT) + 1)
+		return MRC_DROP_ACK_STALE;
+	if (view.bits != 0)
+		raise(&view.top, mrc_psn_add(view.base, 63 - __builtin_clzll(view.bits)));
+	if (sack->probe) {
+		view.probe = probe_find(qp, sack->probe_id);
+		if (view.probe == NULL)
+			return MRC_DROP_PROBE_UNKNOWN;
+	} else {
+		raise(&view.top, view.ack);
+	}
+	if (unsent(qp, view.top))
+		return MRC_DROP_ACK_UNSENT;
+	if (view.probe == NULL && !echo_ok(s, qp, view.ack, sack->entropy, sack->timestamp))
+		return MRC_DROP_ECHO_MISMATCH;
+	view.fresh = ((sack->rcvd_units - qp->top_units) & UNITS_MASK) <= UNITS_MASK / 2;
+	*view_out = view;
+	return MRC_KEEP;
+}
+
+/* Tells the path what its packet met. */
+static void feed_path(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt_sack *sack, const struct view *view)
+{
+	struct mrc_ev_set *evs = qp->path->evs;
+	enum mrc_ev_feedback word = MRC_EV_FB_GOOD;
+	uint32_t index;
+
+	if (view->probe != NULL) {
+		word = sack->m == MRC_M_NONE ? MRC_EV_FB_PROBE_GOOD : MRC_EV_FB_PROBE_MARKED;
+		mrc_ev_feedback(evs, now_ns, view->probe->ev, word);
+		return;
+	}
+	/* Only a packet that is known, and only on the path that it really took. */
+	if (!sentmap_covers(&qp->snt, view->ack))
+		return;
+	index = sentmap_at(&qp->snt, &s->sent, view->ack)->ev;
+	if (!same_ev(s, qp, index, sack->entropy))
+		return;
+	if (sack->m == MRC_M_SKIP_ONCE)
+		word = MRC_EV_FB_MARKED;
+	else if (sack->m == MRC_M_ALWAYS_SKIP)
+		word = MRC_EV_FB_ALWAYS_SKIP;
+	mrc_ev_feedback(evs, now_ns, index, word);
+	if (word == MRC_EV_FB_ALWAYS_SKIP)
+		ep_look(s, now_ns, qp->path);
+}
+
+static void feed_window(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt_sack *sack, uint64_t rtt_ns)
+{
+	struct mrc_nscc_sack word = {.rcvd_units = sack->rcvd_units,
+		.marked = sack->m == MRC_M_SKIP_ONCE,
+		.restore = sack->restore_cwnd != 0,
+		.pen = sack->rcv_cwnd_pen,
+		.rtt_ns = rtt_ns};
+
+	take_rtt(s, now_ns, qp, rtt_ns);
+	if ((qp->flags & QPF_CC) == 0)
+		return;
+	(void)mrc_nscc_on_sack(&qp->cc, now_ns, &word);
+	if (s->env.trace != NULL)
+		trace(s, now_ns, MRC_TRACE_WINDOW, qp->qpn, mrc_nscc_cwnd(&qp->cc),
+			(uint64_t)mrc_nscc_inflight(&qp->cc));
+}
+
+/* A SACK for the first copy of something that was sent again. */
+static void note_spurious(struct mrc_sched *s, const struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, const struct view *view)
+{
+	if (view->probe != NULL || (pkt->flags & MRC_PKT_RTX) != 0 ||
+		!s->proto.choice.sack_copies_rtx)
+		return;
+	if (sentmap_is_open(&qp->snt, &s->sent, view->ack) &&
+		sentmap_at(&qp->snt, &s->sent, view->ack)->rtx != 0)
+		s->counters.spurious_retransmits++;
+}
+
+static void take_grant(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint32_t mpr)
+{
+	uint32_t units = mpr < qp->tx_units_max ? mpr : qp->tx_units_max;
+
+	if ((qp->flags & QPF_DYNAMIC) == 0 || mpr == 0 || units * MRC_MPR_UNIT == qp->tx_window)
+		return;
+	trace(s, now_ns, MRC_TRACE_MPR, qp->qpn, qp->tx_window, units * MRC_MPR_UNIT);
+	qp->tx_window = units * MRC_MPR_UNIT;
+}
+
+enum mrc_drop loss_sack(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	const struct mrc_pkt_sack *sack = &pkt->sack;
+	bool rtx = (pkt->flags & MRC_PKT_RTX) != 0;
+	struct view view;
+	enum mrc_drop drop = check_sack(s, qp, pkt, &view);
+	uint64_t rtt_ns;
+	uint32_t nb;
+
+	if (drop != MRC_KEEP)
+		return drop;
+	s->counters.rx_sack++;
+	if (view.probe != NULL)
+		rtt_ns = now_ns - view.probe->sent_ns;
+	else
+		rtt_ns = rtt_of(s, now_ns, qp, view.ack, rtx, sack->timestamp);
+	note_spurious(s, qp, pkt, &view);
+	feed_path(s, now_ns, qp, sack, &view);
+	nb = ack_view(s, qp, &view);
+	feed_window(s, now_ns, qp, sack, rtt_ns);
+	qp->answer_ns = now_ns;
+	if (view.fresh) {
+		qp->top_units = sack->rcvd_units;
+		take_grant(s, now_ns, qp, sack->mpr);
+		if (qp->snt.nb_open != 0)
+			judge(s, now_ns, qp, &view);
+	}
+	if (view.probe != NULL)
+		view.probe->state = PROBE_FREE;
+	if (nb != 0)
+		timer_progress(s, now_ns, qp);
+	else
+		timer_packet_sent(s, now_ns, qp);
+	req_wake(s, qp);
+	return MRC_KEEP;
+}
+
+/* ---- NACK ---- */
+
+static bool nack_reason_ok(uint8_t reason)
+{
+	return reason == MRC_NACK_TRIMMED || reason == MRC_NACK_TRIMMED_LASTHOP ||
+	       reason == MRC_NACK_NO_BITMAP || reason == MRC_NACK_NO_PKT_BUFFER ||
+	       reason == MRC_NACK_NO_RESOURCE || reason == MRC_NACK_PSN_OOR_WINDOW ||
+	       reason == MRC_NACK_UNEXP_EVENT;
+}
+
+static enum mrc_drop check_nack(
+	const struct mrc_sched *s, const struct mrc_sched_qp *qp, const struct mrc_pkt_nack *nack)
+{
+	if (!nack_reason_ok(nack->reason))
+		return MRC_DROP_NACK_REASON;
+	if (unsent(qp, nack->psn))
+		return MRC_DROP_ACK_UNSENT;
+	if (!sentmap_is_open(&qp->snt, &s->sent, nack->psn))
+		return MRC_DROP_ACK_STALE;
+	if (!echo_ok(s, qp, nack->psn, nack->entropy, nack->timestamp))
+		return MRC_DROP_ECHO_MISMATCH;
+	return MRC_KEEP;
+}
+
+/* The NACKed packet leaves the book; the window hears why. */
+static void nack_window(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, const struct sent *sent, bool trimmed)
+{
+	bool rtx = (pkt->flags & MRC_PKT_RTX) != 0;
+	uint64_t rtt_ns = rtt_of(s, now_ns, qp, pkt->nack.psn, rtx, pkt->nack.timestamp);
+
+#ifdef MRC_MUTANT_NACK
+	return;
+#endif
+	if (qp->flags & QPF_CC)
+		mrc_nscc_on_nack(&qp->cc, now_ns, sent->size, trimmed, rtt_ns);
+}
+
+enum mrc_drop loss_nack(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	const struct mrc_pkt_nack *nack = &pkt->nack;
+	enum mrc_drop drop = check_nack(s, qp, nack);
+	bool rtx = (pkt->flags & MRC_PKT_RTX) != 0, trimmed;
+	struct sent *sent;
+
+	if (drop != MRC_KEEP)
+		return drop;
+	s->counters.rx_nack++;
+	qp->answer_ns = now_ns;
+	if (nack->reason == MRC_NACK_UNEXP_EVENT) {
+		qp_fail(s, now_ns, qp, MRC_WC_REM_OP_ERR, req_find(qp, nack->psn));
+		return MRC_KEEP;
+	}
+	sent = sentmap_at(&qp->snt, &s->sent, nack->psn);
+	/* Waiting to be sent again, or the word about a copy that has been replaced since. */
+	if (sentmap_is_lost(&qp->snt, &s->sent, nack->psn) ||
+		((sent->rtx != 0) != rtx && !same_ev(s, qp, sent->ev, nack->entropy)))
+		return MRC_KEEP;
+	trimmed = nack->reason == MRC_NACK_TRIMMED || nack->reason == MRC_NACK_TRIMMED_LASTHOP;
+	nack_window(s, now_ns, qp, pkt, sent, trimmed);
+	if (nack->reason == MRC_NACK_TRIMMED)
+		mrc_ev_feedback(qp->path->evs, now_ns, sent->ev, MRC_EV_FB_TRIMMED);
+	sent->flags |= SENT_NACKED;
+	loss_declare(s, now_ns, qp, nack->psn, LOSS_NACK);
+	/* A NACKed retransmission is a failed retry; one round of them counts once. */
+	if (sent->rtx != 0 && sent->sent_ns > qp->count_ns && !timer_count_retry(s, now_ns, qp))
+		return MRC_KEEP;
+	if (!trimmed)
+		timer_pause(s, now_ns, qp, NACK_WAIT_NS);
+	req_wake(s, qp);
+	return MRC_KEEP;
+}
+
+/* ---- transport ACK ---- */
+
+static enum mrc_wc_status status_of(uint8_t syndrome)
+{
+	if (syndrome == MRC_AETH_NAK_INVALID_REQ)
+		return MRC_WC_REM_INV_REQ_ERR;
+	return syndrome == MRC_AETH_NAK_REMOTE_ACCESS ? MRC_WC_REM_ACCESS_ERR : MRC_WC_REM_OP_ERR;
+}
+
+/* A negative one ends the QP: the work request that holds the PSN tells why. */
+static enum mrc_drop refused(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	uint32_t at = req_find(qp, pkt->psn);
+
+	if (at == UINT32_MAX)
+		return MRC_DROP_ACK_STALE;
+	s->counters.rx_ack++;
+	qp_fail(s, now_ns, qp, status_of(pkt->ack.syndrome), at);
+	return MRC_KEEP;
+}
+
+enum mrc_drop loss_ack(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	uint8_t syndrome = pkt->ack.syndrome;
+
+	if (unsent(qp, pkt->psn))
+		return MRC_DROP_ACK_UNSENT;
+	if (syndrome == MRC_AETH_NAK_INVALID_REQ || syndrome == MRC_AETH_NAK_REMOTE_ACCESS ||
+		syndrome == MRC_AETH_NAK_REMOTE_OP)
+		return refused(s, now_ns, qp, pkt);
+	if (syndrome != MRC_AETH_ACK)
+		return MRC_DROP_ACK_SYNDROME;
+	if (mrc_psn_diff(pkt->psn, qp->ack_psn) <= 0)
+		return MRC_DROP_ACK_STALE;
+	s->counters.rx_ack++;
+	qp->answer_ns = now_ns;
+	qp->ack_psn = pkt->psn;
+	/* What was done was received; the reverse is never inferred. */
+	(void)ack_upto(s, qp, pkt->psn);
+	if (!req_complete(s, qp, pkt->psn)) {
+		qp_fail(s, now_ns, qp, MRC_WC_FATAL_ERR, UINT32_MAX);
+		return MRC_KEEP;
+	}
+	timer_acked(s, now_ns, qp);
+	timer_progress(s, now_ns, qp);
+	req_wake(s, qp);
+	return MRC_KEEP;
+}

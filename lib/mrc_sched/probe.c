@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * probe.c - reliability probes: when the answer to a packet stays away longer than round trips
+ * explain, its path is asked. A probe answered without the packet convicts it (path order); a probe
+ * that is not answered while other paths answer says that the path is dead.
+ *
+ * When nothing answers at all, probes stop and leave the field to the retransmission timeout, so
+ * that a black hole sees one packet per timeout and no storm.
+ */
+#include "engine.h"
+
+enum {
+	LOOK_MAX = 64, /* packets looked at per call */
+};
+
+uint64_t probe_wait_ns(const struct mrc_sched_qp *qp)
+{
+	uint64_t spread, wait;
+
+	if (qp->srtt_ns == 0)
+		return qp->timeout_ns / 2;
+	spread = 4 * qp->rttvar_ns;
+	if (spread < qp->srtt_ns / 2)
+		spread = qp->srtt_ns / 2;
+	wait = qp->srtt_ns + spread;
+	return wait < PROBE_MIN_NS ? PROBE_MIN_NS : wait;
+}
+
+struct probe *probe_find(struct mrc_sched_qp *qp, uint16_t id)
+{
+	for (uint32_t i = 0; i < NB_PROBES; i++) {
+		if (qp->probes[i].state == PROBE_SENT && qp->probes[i].id == id)
+			return &qp->probes[i];
+	}
+	return NULL;
+}
+
+void probe_forget(struct mrc_sched_qp *qp)
+{
+	for (uint32_t i = 0; i < NB_PROBES; i++)
+		qp->probes[i].state = PROBE_FREE;
+}
+
+static struct probe *probe_on(struct mrc_sched_qp *qp, uint16_t ev)
+{
+	for (uint32_t i = 0; i < NB_PROBES; i++) {
+		if (qp->probes[i].state != PROBE_FREE && qp->probes[i].ev == ev)
+			return &qp->probes[i];
+	}
+	return NULL;
+}
+
+static struct probe *probe_free(struct mrc_sched_qp *qp)
+{
+	for (uint32_t i = 0; i < NB_PROBES; i++) {
+		if (qp->probes[i].state == PROBE_FREE)
+			return &qp->probes[i];
+	}
+	return NULL;
+}
+
+/* Is some probe out and nothing was heard since? */
+static bool silent(const struct mrc_sched_qp *qp)
+{
+	for (uint32_t i = 0; i < NB_PROBES; i++) {
+		const struct probe *probe = &qp->probes[i];
+
+		if (probe->state == PROBE_SENT && probe->sent_ns >= qp->answer_ns)
+			return true;
+	}
+	return false;
+}
+
+/* One packet that waits too long. False: no probe could be had for it. */
+static bool suspect(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, mrc_psn_t psn,
+	const struct sent *sent, uint64_t wait_ns)
+{
+	struct probe *probe = probe_on(qp, sent->ev);
+
+	if (probe != NULL) {
+		/* Sent before the probe, the probe overdue, and others do answer. */
+		if (probe->state == PROBE_SENT && probe->sent_ns > sent->sent_ns &&
+			now_ns - probe->sent_ns >= wait_ns && qp->answer_ns > probe->sent_ns)
+			loss_declare(s, now_ns, qp, psn, LOSS_TIMEOUT);
+		return true;
+	}
+	probe = probe_free(qp);
+	if (probe == NULL)
+		return false;
+	*probe = (struct probe){.id = qp->next_probe++, .ev = sent->ev, .state = PROBE_WANTED};
+	sack_ack_want(s, qp, DUE_PROBE);
+	return true;
+}
+
+/* Probes that were not answered make room. */
+static void drop_overdue(uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t wait_ns)
+{
+	for (uint32_t i = 0; i < NB_PROBES; i++) {
+		struct probe *probe = &qp->probes[i];
+
+		if (probe->state == PROBE_SENT && now_ns - probe->sent_ns >= wait_ns)
+			probe->state = PROBE_FREE;
+	}
+}
+
+void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	uint64_t wait_ns = probe_wait_ns(qp);
+	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
+
+	qp->probe_ns = WHEEL_NEVER;
+	if (!s->cfg.probes || silent(qp))
+		return;
+	for (uint32_t i = 0; i < LOOK_MAX && mrc_psn_lt(psn, qp->snt.next); i++) {
+		const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
+
+		if (now_ns - sent->sent_ns < wait_ns) {
+			qp->probe_ns = time_add(sent->sent_ns, wait_ns);
+			break;
+		}
+		if (!suspect(s, now_ns, qp, psn, sent, wait_ns))
+			break;
+		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
+	}
+	drop_overdue(now_ns, qp, wait_ns);
+	if (qp->probe_ns == WHEEL_NEVER && mrc_psn_lt(psn, qp->snt.next))
+		qp->probe_ns = time_add(now_ns, wait_ns);
+	req_wake(s, qp);
+}
+
+bool probe_send(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
+{
+	const struct mrc_choice *choice = &s->proto.choice;
+	struct probe *probe = NULL;
+	const struct mrc_ev *ev;
+	struct mrc_pkt pkt;
+
+	for (uint32_t i = 0; i < NB_PROBES && probe == NULL; i++) {
+		if (qp->probes[i].state == PROBE_WANTED)
+			probe = &qp->probes[i];
+	}
+	if (probe == NULL || qp->state != MRC_QP_RTS)
+		return false;
+	ev = mrc_ev_get(qp->path->evs, probe->ev);
+	if ((path_usable(s, qp->path) >> ev->plane & 1) == 0) {
+		probe->state = PROBE_FREE;
+		return false;
+	}
+	probe->state = PROBE_SENT;
+	probe->sent_ns = now_ns;
+	mrc_pkt_init(&s->proto, MRC_OP_PROBE, &pkt);
+	pkt.flags |= MRC_PKT_TS;
+	pkt.cls = qp->flags & QPF_TRIM_PEER ? MRC_CLASS_TRIMMABLE : MRC_CLASS_NO_TRIM;
+	pkt.dqpn = qp->dest_qpn;
+	pkt.probe.probe_id = probe->id;
+	pkt.probe.timestamp = ts_of(now_ns);
+	/* Requester first; in PETH both readings of O-5 agree. */
+	pkt.probe.spdcid = (uint16_t)qp->qpn;
+	pkt.probe.dpdcid = (uint16_t)qp->dest_qpn;
+	pkt.probe.vendor_info = (uint8_t)choice->vendor_info;
+	tx_header(s, qp->path, ev, &pkt, MRC_BTH_LEN + MRC_PETH_LEN + MRC_ICRC_LEN, buf);
+	s->counters.tx_probe++;
+	return true;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * resp.c - the responder: window, duplicates, then a chain of small checks, placement, left edge.
+ *
+ * Delivery and meaning are apart: a packet that may be counted is counted (SACK) even when what it
+ * asks for is refused (NAK and QP error).
+ */
+#include "engine.h"
+
+#include <string.h>
+
+static bool is_last(const struct mrc_pkt *pkt)
+{
+	return (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_LAST) != 0;
+}
+
+static bool has_imm(const struct mrc_pkt *pkt)
+{
+	return (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_IMMDT) != 0;
+}
+
+static bool is_empty(const struct mrc_pkt *pkt)
+{
+	return pkt->write.dma_len == 0;
+}
+
+/* ---- checks ---- */
+
+static enum mrc_drop check_length(const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	uint32_t flags = mrc_opcode_table[pkt->opcode].flags, pmtu = 1u << qp->pmtu_shift;
+	bool first = (flags & MRC_OPF_FIRST) != 0, last = (flags & MRC_OPF_LAST) != 0;
+
+	if ((flags & MRC_OPF_FULL) != 0 ? pkt->payload_len != pmtu : pkt->payload_len > pmtu)
+		return MRC_DROP_LENGTH_MTU;
+	if (pkt->payload_len == 0 && !(first && last && is_empty(pkt)))
+		return MRC_DROP_LENGTH_MTU;
+	if (pkt->payload_len > pkt->write.dma_len)
+		return MRC_DROP_LENGTH_DMA;
+	/* One packet carries all of it, several carry more than one. */
+	if (first && last ? pkt->payload_len != pkt->write.dma_len : pkt->write.dma_len <= pmtu)
+		return MRC_DROP_LENGTH_DMA;
+	return MRC_KEEP;
+}
+
+static enum mrc_drop check_key(struct mrc_sched *s, const struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, uint8_t **dst_out)
+{
+	struct mr *mr = mr_find(s, pkt->write.rkey);
+
+	if (mr == NULL)
+		return MRC_DROP_RKEY;
+	if (mr->pd != qp->pd)
+		return MRC_DROP_RKEY_PD;
+	if (!mr_covers(mr, pkt->write.va, pkt->payload_len))
+		return MRC_DROP_RKEY_BOUNDS;
+	if ((mr->access & MRC_ACCESS_REMOTE_WRITE) == 0)
+		return MRC_DROP_RKEY_ACCESS;
+	*dst_out = mr->addr + (pkt->write.va - mr->iova);
+	return MRC_KEEP;
+}
+
+/* May this be done? dst_out is written when something is to be placed. */
+static enum mrc_drop check(struct mrc_sched *s, const struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, uint8_t **dst_out)
+{
+	enum mrc_drop drop = check_length(qp, pkt);
+
+	if (drop == MRC_KEEP && !is_empty(pkt))
+		drop = check_key(s, qp, pkt, dst_out);
+	if (drop == MRC_KEEP && has_imm(pkt))
+		drop = imm_check(qp, pkt->write.rqmsn);
+	return drop;
+}
+
+/* ---- refusals ---- */
+
+struct refusal {
+	uint8_t syndrome; /* enum mrc_syndrome */
+	uint8_t status;   /* enum mrc_wc_status: of our own event */
+};
+
+static struct refusal refusal_of(enum mrc_drop drop)
+{
+	if (drop == MRC_DROP_LENGTH_MTU || drop == MRC_DROP_LENGTH_DMA ||
+		drop == MRC_DROP_WIMM_LIMIT)
+		return (struct refusal){MRC_AETH_NAK_INVALID_REQ, MRC_WC_REM_INV_REQ_ERR};
+	if (drop == MRC_DROP_RQ_EMPTY || drop == MRC_DROP_CQ_OVERRUN)
+		return (struct refusal){MRC_AETH_NAK_REMOTE_OP, MRC_WC_REM_OP_ERR};
+	return (struct refusal){MRC_AETH_NAK_REMOTE_ACCESS, MRC_WC_REM_ACCESS_ERR};
+}
+
+static enum mrc_drop refuse(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	mrc_psn_t psn, enum mrc_drop drop)
+{
+	struct refusal refusal = refusal_of(drop);
+
+	MRC_ASSERT(drop != MRC_KEEP);
+	qp->nak_syndrome = refusal.syndrome;
+	qp->nak_psn = psn;
+	sack_ack_want(s, qp, DUE_NAK);
+	qp_fail(s, now_ns, qp, (enum mrc_wc_status)refusal.status, UINT32_MAX);
+	return drop;
+}
+
+void resp_in_error(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	if (!rate_ok(&qp->nack_tat_ns, now_ns, s->nack_gap_ns, NACK_DEPTH))
+		return;
+	if (qp->nak_syndrome != 0)
+		sack_ack_want(s, qp, DUE_NAK);
+	else if (mrc_psn_diff(pkt->psn, qp->rcv.cack) > 0 &&
+		 mrc_psn_diff(pkt->psn, qp->rx_edge) <= 0)
+		(void)sack_note(s, now_ns, qp, pkt, NOTE_NACK, MRC_NACK_UNEXP_EVENT);
+}
+
+/* ---- the left edge ---- */
+
+static void edge_moved(struct mrc_sched_qp *qp)
+{
+	mrc_psn_t edge = mrc_psn_add(qp->rcv.cack, (int32_t)qp->rx_window);
+
+	if (mrc_psn_lt(qp->rx_edge, edge))
+		qp->rx_edge = edge;
+}
+
+/* Bits of a chunk word for the PSNs from .. to, both in that word. */
+static uint64_t span(mrc_psn_t from, mrc_psn_t to)
+{
+	return (UINT64_MAX << (from.v & 63)) & (UINT64_MAX >> (63 - (to.v & 63)));
+}
+
+/* Releases the messages that end in PSNs from .. to of one chunk word. */
+static enum mrc_drop release_word(struct mrc_sched *s, struct mrc_sched_qp *qp,
+	struct rcv_chunk *chunk, mrc_psn_t from, mrc_psn_t to, mrc_psn_t *at_out)
+{
+	uint32_t word = map_bit(from) >> 6;
+	uint64_t ends = chunk->last[word] & span(from, to);
+
+	if ((chunk->asked[word] & span(from, to)) != 0)
+		sack_ack_want(s, qp, DUE_ACK);
+	for (; ends != 0; ends &= ends - 1) {
+		uint32_t bit = (uint32_t)__builtin_ctzll(ends);
+		const struct rcv_rec *rec = &chunk->rec[word * 64 + bit];
+		enum mrc_drop drop;
+
+		if (rec->flags & RCV_IMM) {
+			MRC_ASSERT(qp->nb_parked > 0);
+			qp->nb_parked--;
+		}
+		drop = imm_release(s, qp, rec);
+		if (drop != MRC_KEEP) {
+			*at_out = mrc_psn_add(from, (int32_t)(bit - (from.v & 63)));
+			return drop;
+		}
+	}
+	return MRC_KEEP;
+}
+
+/* Lets the left edge go as far as it can, and releases what it passes, in order. */
+static enum mrc_drop close_edge(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t *at_out)
+{
+	mrc_psn_t end = rcvmap_run_end(&qp->rcv, &s->rcv_chunks);
+	mrc_psn_t from = mrc_psn_add(qp->rcv.cack, 1);
+	enum mrc_drop drop = MRC_KEEP;
+
+	while (drop == MRC_KEEP && mrc_psn_le(from, end)) {
+		mrc_psn_t to = mrc_psn(from.v | 63);
+
+		if (mrc_psn_lt(end, to))
+			to = end;
+		drop = release_word(
+			s, qp, rcvmap_find(&qp->rcv, &s->rcv_chunks, from), from, to, at_out);
+		from = mrc_psn_add(to, 1);
+	}
+	rcvmap_advance(&qp->rcv, &s->rcv_chunks, end);
+	edge_moved(qp);
+	return drop;
+}
+
+/* ---- taking a packet ---- */
+
+static void fill_rec(const struct mrc_pkt *pkt, struct rcv_rec *rec_out)
+{
+	const struct mrc_pkt_write *w = &pkt->write;
+
+	rec_out->va = w->va + pkt->payload_len - w->dma_len;
+	rec_out->len = w->dma_len;
+	rec_out->rqmsn = w->rqmsn;
+	memcpy(rec_out->imm, w->imm, sizeof(rec_out->imm));
+	rec_out->flags =
+		(uint8_t)((has_imm(pkt) ? RCV_IMM : 0) | (pkt->flags & MRC_PKT_SE ? RCV_SE : 0));
+}
+
+/* Marks the packet received; its message's end, if it is one, is released in its turn. */
+static enum mrc_drop count(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt,
+	struct rcv_chunk *chunk, bool good, mrc_psn_t *at_out)
+{
+	uint64_t bit = UINT64_C(1) << (pkt->psn.v & 63);
+	uint32_t word = map_bit(pkt->psn) >> 6;
+
+	*at_out = pkt->psn;
+	qp->rcvd_len += (uint64_t)pkt->udp_len + NOMINAL_EXTRA;
+	if (chunk == NULL) {
+		struct rcv_rec rec;
+
+		rcvmap_step(&qp->rcv);
+		edge_moved(qp);
+		if (!good)
+			return MRC_KEEP;
+		if (pkt->flags & MRC_PKT_ACKREQ)
+			sack_ack_want(s, qp, DUE_ACK);
+		if (!is_last(pkt))
+			return MRC_KEEP;
+		fill_rec(pkt, &rec);
+		return imm_release(s, qp, &rec);
+	}
+	rcvmap_set(&qp->rcv, chunk, pkt->psn);
+	if (!good)
+		return MRC_KEEP;
+	if (pkt->flags & MRC_PKT_ACKREQ)
+		chunk->asked[word] |= bit;
+	if (is_last(pkt)) {
+		chunk->last[word] |= bit;
+		fill_rec(pkt, &chunk->rec[map_bit(pkt->psn)]);
+		qp->nb_parked += has_imm(pkt);
+	}
+	if (pkt->psn.v != ((qp->rcv.cack.v + 1) & MRC_PSN_MASK))
+		return MRC_KEEP;
+	return close_edge(s, qp, at_out);
+}
+
+/* The triggers of section 7.5.2; the mark and the probe have notes of their own. */
+static void want_answers(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	const struct mrc_choice *choice = &s->proto.choice;
+	uint32_t len = pkt->payload_len;
+
+	qp->sack_bytes += len > choice->sack_gen_min_add ? len : choice->sack_gen_min_add;
+	if (qp->sack_bytes >= choice->sack_gen_threshold || (qp->due & DUE_ACK) != 0 ||
+		(pkt->flags & (MRC_PKT_ACKREQ | MRC_PKT_CE | MRC_PKT_RTX)) != 0)
+		sack_want(s, now_ns, qp, pkt);
+}
+
+static enum mrc_drop duplicate(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	if (mrc_psn_diff(pkt->psn, qp->rcv.cack) <= 0) {
+		sack_ack_want(s, qp, DUE_ACK);
+	} else if (pkt->flags & MRC_PKT_ACKREQ) {
+		struct rcv_chunk *chunk = rcvmap_find(&qp->rcv, &s->rcv_chunks, pkt->psn);
+
+		chunk->asked[map_bit(pkt->psn) >> 6] |= UINT64_C(1) << (pkt->psn.v & 63);
+	}
+	sack_want(s, now_ns, qp, pkt);
+	return MRC_DROP_PSN_DUPLICATE;
+}
+
+/* Where does the PSN lie? MRC_KEEP: new and inside the window. */
+static enum mrc_drop window(const struct mrc_sched *s, const struct mrc_sched_qp *qp, mrc_psn_t psn)
+{
+	mrc_psn_t expected = mrc_psn_add(qp->rcv.cack, 1);
+	int32_t ahead = mrc_psn_diff(psn, expected);
+
+#ifdef MRC_MUTANT_WRAP
+	ahead = (int32_t)psn.v - (int32_t)expected.v;
+#endif
+	if (ahead == -(1 << (MRC_PSN_BITS - 1)))
+		return MRC_DROP_PSN_STALE;
+	if (ahead < 0)
+		return MRC_DROP_PSN_DUPLICATE;
+	if (ahead > mrc_psn_diff(qp->rx_edge, expected))
+		return MRC_DROP_PSN_AHEAD;
+	if (qp->rcv.nb_ooo != 0 && rcvmap_has(&qp->rcv, &s->rcv_chunks, psn))
+		return MRC_DROP_PSN_DUPLICATE;
+	return MRC_KEEP;
+}
+
+static enum mrc_drop outside(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, enum mrc_drop where)
+{
+	if (where == MRC_DROP_PSN_DUPLICATE)
+		return duplicate(s, now_ns, qp, pkt);
+	if (where == MRC_DROP_PSN_AHEAD && s->proto.choice.oor_nack)
+		sack_nack(s, now_ns, qp, pkt, MRC_NACK_PSN_OOR_WINDOW);
+	return where;
+}
+
+enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, const uint8_t *frame)
+{
+	enum mrc_drop drop = window(s, qp, pkt->psn);
+	struct rcv_chunk *chunk = NULL;
+	uint8_t *dst = NULL;
+	mrc_psn_t at;
+
+	if (__builtin_expect(drop != MRC_KEEP, 0))
+		return outside(s, now_ns, qp, pkt, drop);
+	if (!rcvmap_plain(&qp->rcv, pkt->psn)) {
+		chunk = rcvmap_chunk(&qp->rcv, &s->rcv_chunks, pkt->psn);
+		if (chunk == NULL) {
+			sack_nack(s, now_ns, qp, pkt, MRC_NACK_NO_BITMAP);
+			return MRC_DROP_NO_BITMAP;
+		}
+	}
+	drop = check(s, qp, pkt, &dst);
+	if (__builtin_expect(drop != MRC_KEEP, 0)) {
+		(void)count(s, qp, pkt, chunk, false, &at);
+		sack_want(s, now_ns, qp, pkt);
+		return refuse(s, now_ns, qp, pkt->psn, drop);
+	}
+	if (pkt->payload_len != 0)
+		memcpy(dst, frame + pkt->payload_off, pkt->payload_len);
+	s->counters.rx_data_packets++;
+	s->counters.rx_data_bytes += pkt->payload_len;
+	drop = count(s, qp, pkt, chunk, true, &at);
+	want_answers(s, now_ns, qp, pkt);
+	if (__builtin_expect(drop != MRC_KEEP, 0))
+		return refuse(s, now_ns, qp, at, drop);
+	return MRC_KEEP;
+}
+
+enum mrc_drop resp_trimmed(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	enum mrc_nack_reason reason =
+		pkt->cls == MRC_CLASS_TRIMMED_LASTHOP ? MRC_NACK_TRIMMED_LASTHOP : MRC_NACK_TRIMMED;
+
+	if (window(s, qp, pkt->psn) != MRC_KEEP)
+		return MRC_DROP_TRIM_WINDOW;
+	if (!rate_ok(&qp->nack_tat_ns, now_ns, s->nack_gap_ns, NACK_DEPTH))
+		return MRC_DROP_TRIM_LIMITED;
+	return sack_note(s, now_ns, qp, pkt, NOTE_NACK, (uint8_t)reason) ? MRC_KEEP
+									 : MRC_DROP_TRIM_LIMITED;
+}
+
+enum mrc_drop resp_probe(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	s->counters.rx_probe++;
+	if (!rate_ok(&qp->nack_tat_ns, now_ns, s->nack_gap_ns, NACK_DEPTH) ||
+		!sack_note(s, now_ns, qp, pkt, NOTE_PROBE, 0))
+		return MRC_DROP_PROBE_LIMITED;
+	return MRC_KEEP;
+}

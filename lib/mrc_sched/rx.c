@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rx.c - packets in. Two passes per batch: decode all and ask the cache for their QPs, then handle
+ * one by one: owner, QP, state, addresses, ICRC, and only then the packet's meaning.
+ */
+#include "engine.h"
+
+/* What the first pass learned of a packet. */
+struct seen {
+	struct mrc_sched_qp *qp;
+	uint8_t drop;   /* enum mrc_drop */
+	uint8_t worker; /* owner */
+};
+
+static enum mrc_drop check_vlan(const struct mrc_sched_plane *port, const struct mrc_pkt *pkt)
+{
+	uint32_t want = port->vlan ? port->vlan_tci & 0xFFFu : 0;
+	uint32_t got = pkt->flags & MRC_PKT_VLAN ? pkt->vlan_tci & 0xFFFu : 0;
+
+	/* A priority tag (identifier 0) is no VLAN. */
+	return want == got ? MRC_KEEP : MRC_DROP_VLAN_ID;
+}
+
+static uint32_t owner_of(const struct mrc_sched *s, const struct mrc_pkt *pkt)
+{
+	if (pkt->opcode == MRC_OP_EP_REQ)
+		return s->cfg.worker;
+	if (pkt->opcode == MRC_OP_EP_RSP)
+		return ep_worker(pkt);
+	return mrc_sched_qpn_worker(pkt->dqpn);
+}
+
+/* First pass: everything that needs no QP; starts loading the QP. */
+static void look(
+	struct mrc_sched *s, const struct mrc_rxbuf *buf, struct mrc_pkt *pkt, struct seen *seen)
+{
+	uint32_t index;
+
+	MRC_ASSERT(buf->plane < s->cfg.nb_planes);
+	seen->qp = NULL;
+	seen->worker = (uint8_t)s->cfg.worker;
+	seen->drop = (uint8_t)mrc_pkt_decode(&s->proto, buf->data, buf->len, pkt);
+	if (seen->drop != MRC_KEEP)
+		return;
+	seen->worker = (uint8_t)owner_of(s, pkt);
+	if (seen->worker != s->cfg.worker)
+		return;
+	seen->drop = (uint8_t)check_vlan(&s->cfg.planes[buf->plane], pkt);
+	index = pkt->dqpn & QPN_INDEX_MASK;
+	if (pkt->dqpn == MRC_QPN_ENDPOINT || index >= s->cfg.max_qps)
+		return;
+	seen->qp = &s->qps[index];
+	__builtin_prefetch(seen->qp);
+	__builtin_prefetch((const uint8_t *)seen->qp + 64);
+	__builtin_prefetch((const uint8_t *)seen->qp + 128);
+	__builtin_prefetch((const uint8_t *)seen->qp + 192);
+}
+
+/* The QP that a packet may speak to. */
+static enum mrc_drop identify(struct mrc_sched *s, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, const uint8_t *frame)
+{
+	bool answer = (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_REQUESTER) != 0;
+
+	if (qp == NULL || qp->qpn == 0)
+		return MRC_DROP_QPN_UNKNOWN;
+	if (qp->qpn != pkt->dqpn)
+		return MRC_DROP_QPN_GENERATION;
+	if (qp->state == MRC_QP_RESET || qp->state == MRC_QP_INIT)
+		return MRC_DROP_QP_STATE;
+	if (answer && qp->state != MRC_QP_RTS)
+		return MRC_DROP_QP_STATE;
+	if (qp->path == NULL)
+		return MRC_DROP_QP_STATE;
+	if (!mrc_gid_eq(&pkt->src, &qp->peer))
+		return MRC_DROP_ADDR_SOURCE;
+	if (!mrc_gid_eq(&pkt->dst, &qp->local))
+		return MRC_DROP_ADDR_DEST;
+#ifndef MRC_MUTANT_ICRC
+	if (s->cfg.icrc && (pkt->flags & MRC_PKT_TRIMMED) == 0 && !mrc_pkt_icrc_ok(pkt, frame))
+		return MRC_DROP_ICRC;
+#endif
+	return MRC_KEEP;
+}
+
+static enum mrc_drop handle_qp(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, const uint8_t *frame)
+{
+	enum mrc_drop drop = identify(s, qp, pkt, frame);
+
+	if (__builtin_expect(drop != MRC_KEEP, 0))
+		return drop;
+	switch ((enum mrc_opcode)pkt->opcode) {
+	case MRC_OP_WRITE_FIRST:
+	case MRC_OP_WRITE_MIDDLE:
+	case MRC_OP_WRITE_LAST:
+	case MRC_OP_WRITE_LAST_IMM:
+	case MRC_OP_WRITE_ONLY:
+	case MRC_OP_WRITE_ONLY_IMM:
+		if (__builtin_expect(qp->state == MRC_QP_ERR, 0)) {
+			resp_in_error(s, now_ns, qp, pkt);
+			return MRC_DROP_QP_STATE;
+		}
+		if (__builtin_expect((pkt->flags & MRC_PKT_TRIMMED) != 0, 0))
+			return resp_trimmed(s, now_ns, qp, pkt);
+		return resp_write(s, now_ns, qp, pkt, frame);
+	case MRC_OP_ACK:
+		return loss_ack(s, now_ns, qp, pkt);
+	case MRC_OP_SACK:
+		return loss_sack(s, now_ns, qp, pkt);
+	case MRC_OP_NACK:
+		return loss_nack(s, now_ns, qp, pkt);
+	case MRC_OP_PROBE:
+		return qp->state == MRC_QP_ERR ? MRC_DROP_QP_STATE : resp_probe(s, now_ns, qp, pkt);
+	case MRC_OP_EP_REQ:
+	case MRC_OP_EP_RSP:
+		break;
+	}
+	return MRC_DROP_BTH_OPCODE;
+}
+
+static enum mrc_drop handle(struct mrc_sched *s, uint64_t now_ns, const struct mrc_rxbuf *buf,
+	const struct mrc_pkt *pkt, const struct seen *seen)
+{
+	if (seen->drop != MRC_KEEP)
+		return (enum mrc_drop)seen->drop;
+	if (pkt->opcode == MRC_OP_EP_REQ)
+		return ep_request(s, now_ns, buf, pkt);
+	if (pkt->opcode == MRC_OP_EP_RSP) {
+		if (s->cfg.icrc && !mrc_pkt_icrc_ok(pkt, buf->data))
+			return MRC_DROP_ICRC;
+		return ep_response(s, now_ns, pkt);
+	}
+	return handle_qp(s, now_ns, seen->qp, pkt, buf->data);
+}
+
+/* A packet whose QP number names another worker. */
+static bool foreign(struct mrc_sched *s, const struct seen *seen, struct mrc_rx_verdict *verdict)
+{
+	if (seen->drop != MRC_KEEP || seen->worker == s->cfg.worker ||
+		seen->worker >= s->cfg.nb_workers)
+		return false;
+	s->counters.foreign_worker++;
+	*verdict = (struct mrc_rx_verdict){.kind = MRC_RX_FOREIGN_WORKER, .arg = seen->worker};
+	return true;
+}
+
+static void batch(struct mrc_sched *s, uint64_t now_ns, const struct mrc_rxbuf *bufs, uint32_t n,
+	struct mrc_rx_verdict *verdict_out)
+{
+	struct seen seen[RX_BATCH];
+
+	MRC_ASSERT(n <= RX_BATCH);
+	for (uint32_t i = 0; i < n; i++)
+		look(s, &bufs[i], &s->scratch[i], &seen[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		struct mrc_sched_plane_counters *plane = &s->counters.planes[bufs[i].plane];
+		enum mrc_drop drop;
+
+		if (__builtin_expect(foreign(s, &seen[i], &verdict_out[i]), 0))
+			continue;
+		s->counters.rx_packets++;
+		plane->rx_packets++;
+		plane->rx_bytes += bufs[i].len;
+		drop = handle(s, now_ns, &bufs[i], &s->scratch[i], &seen[i]);
+		verdict_out[i].kind = drop == MRC_KEEP ? MRC_RX_CONSUMED : MRC_RX_DROP;
+		verdict_out[i].arg = (uint8_t)drop;
+		if (__builtin_expect(drop != MRC_KEEP, 0))
+			s->counters.drops[drop]++;
+	}
+}
+
+void mrc_sched_rx(struct mrc_sched *s, uint64_t now_ns, const struct mrc_rxbuf *bufs, uint32_t n,
+	struct mrc_rx_verdict *verdict_out)
+{
+	s->now_ns = now_ns;
+	while (n > 0) {
+		uint32_t nb = n < RX_BATCH ? n : RX_BATCH;
+
+		batch(s, now_ns, bufs, nb, verdict_out);
+		bufs += nb;
+		verdict_out += nb;
+		n -= nb;
+	}
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sack.c - the responder's answers: when a SACK, NACK or transport ACK is due and what stands in
+ * it.
+ *
+ * Answers of one QP in one burst are joined: one SACK for the last packet that asked for one, one
+ * transport ACK. Marked packets, probes and refused packets get an answer of their own (a note),
+ * because the mark, the probe's number and the reason belong to exactly one packet.
+ */
+#include "engine.h"
+
+void sack_ack_want(struct mrc_sched *s, struct mrc_sched_qp *qp, enum due what)
+{
+	qp->due |= (uint8_t)what;
+	list_want(&s->due, &qp->due_link);
+}
+
+static struct trigger trigger_of(uint64_t now_ns, const struct mrc_pkt *pkt)
+{
+	struct trigger t = {.rx_ns = now_ns,
+		.psn = pkt->psn,
+		.ev = pkt->ev,
+		.rtx = (pkt->flags & MRC_PKT_RTX) != 0,
+		.marked = (pkt->flags & MRC_PKT_CE) != 0};
+
+	if (pkt->opcode == MRC_OP_PROBE)
+		t.timestamp = pkt->probe.timestamp;
+	else
+		t.timestamp = pkt->write.timestamp;
+	return t;
+}
+
+bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, enum note_kind kind, uint8_t reason)
+{
+	struct note *note;
+
+	if (s->note_tail - s->note_head >= NB_NOTES)
+		return false;
+	note = &s->notes[s->note_tail++ % NB_NOTES];
+	*note = (struct note){.trigger = trigger_of(now_ns, pkt),
+		.qpn = qp->qpn,
+		.kind = (uint8_t)kind,
+		.reason = reason};
+	if ((pkt->flags & MRC_PKT_TS) == 0)
+		note->trigger.timestamp = (uint16_t)s->proto.choice.echo_without_ts;
+	if (kind == NOTE_PROBE)
+		note->probe_id = pkt->probe.probe_id;
+	return true;
+}
+
+void sack_want(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	qp->sack_bytes = 0;
+	if ((pkt->flags & MRC_PKT_CE) != 0) {
+		s->counters.ecn_marks++;
+		if (sack_note(s, now_ns, qp, pkt, NOTE_SACK, 0))
+			return;
+	}
+	/* An earlier mark that found no note is not lost to a later unmarked packet. */
+	if ((qp->due & DUE_SACK) == 0 || !qp->trigger.marked) {
+		qp->trigger = trigger_of(now_ns, pkt);
+		if ((pkt->flags & MRC_PKT_TS) == 0)
+			qp->trigger.timestamp = (uint16_t)s->proto.choice.echo_without_ts;
+	}
+	sack_ack_want(s, qp, DUE_SACK);
+}
+
+void sack_nack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, enum mrc_nack_reason reason)
+{
+	if (!rate_ok(&qp->nack_tat_ns, now_ns, s->nack_gap_ns, NACK_DEPTH))
+		return;
+	(void)sack_note(s, now_ns, qp, pkt, NOTE_NACK, (uint8_t)reason);
+}
+
+/* Echo of the timestamp; the responder's own delay taken out when agreed (O-10). */
+static uint16_t echo(const struct mrc_sched *s, uint64_t now_ns, const struct mrc_sched_qp *qp,
+	const struct trigger *t)
+{
+	if ((qp->flags & QPF_SVC_TIME) == 0 || !s->proto.choice.svc_time_shift)
+		return t->timestamp;
+	return (uint16_t)(t->timestamp + (now_ns - t->rx_ns) / MRC_TS_TICK_NS);
+}
+
+static void pdcids(const struct mrc_sched *s, const struct mrc_sched_qp *qp, uint16_t *spdcid_out,
+	uint16_t *dpdcid_out)
+{
+	uint16_t requester = (uint16_t)qp->dest_qpn, responder = (uint16_t)qp->qpn;
+
+	*spdcid_out = s->proto.choice.pdcid_by_role ? requester : responder;
+	*dpdcid_out = s->proto.choice.pdcid_by_role ? responder : requester;
+}
+
+/* Bitmap base (O-16): walks from the oldest gap to the newest arrival, then starts again. */
+static mrc_psn_t walk(const struct mrc_sched *s, struct mrc_sched_qp *qp, bool oldest)
+{
+	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1), base = qp->sack_next;
+	uint32_t align = s->proto.choice.sack_base_align;
+
+	if (oldest || mrc_psn_lt(base, low) || mrc_psn_lt(qp->rcv.max_rcv, base))
+		base = low;
+	if (mrc_psn_diff(mrc_psn_add(base, MRC_SACK_BITS - 1), qp->rcv.max_rcv) >= 0) {
+		mrc_psn_t newest = mrc_psn_add(qp->rcv.max_rcv, -(MRC_SACK_BITS - 1));
+
+		base = mrc_psn_lt(newest, low) ? low : newest;
+		qp->sack_next = low;
+	} else {
+		qp->sack_next = mrc_psn_add(base, MRC_SACK_BITS);
+	}
+	return align > 1 ? mrc_psn(base.v - base.v % align) : base;
+}
+
+/* The word at base; PSNs up to the left edge read as received. */
+static uint64_t bitmap(const struct mrc_sched *s, const struct mrc_sched_qp *qp, mrc_psn_t base)
+{
+	int32_t below = mrc_psn_diff(mrc_psn_add(qp->rcv.cack, 1), base);
+
+	if (below <= 0)
+		return rcvmap_word(&qp->rcv, &s->rcv_chunks, base);
+	if (below >= MRC_SACK_BITS)
+		return UINT64_MAX;
+	return rcvmap_word(&qp->rcv, &s->rcv_chunks, mrc_psn_add(base, below)) << below |
+	       ((UINT64_C(1) << below) - 1);
+}
+
+/*
+ * Dynamic MPR: what is granted follows the demand on the shared budget of chunks. A shrunk grant
+ * never takes back PSNs (rx_edge), so nothing in flight is lost by it.
+ */
+static uint8_t grant(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	uint32_t units = qp->rx_units, quarter = s->rcv_chunks.nb / 4;
+	uint32_t window;
+
+	if ((qp->flags & QPF_DYNAMIC) == 0)
+		return 0;
+	if (!s->cfg.dynamic_mpr)
+		return (uint8_t)units;
+	if (s->rcv_chunks.nb_free < quarter)
+		units = units * s->rcv_chunks.nb_free / quarter;
+	if (units == 0)
+		units = 1;
+	window = units * MRC_MPR_UNIT;
+	if (window != qp->rx_window) {
+		mrc_psn_t edge = mrc_psn_add(qp->rcv.cack, (int32_t)window);
+
+		trace(s, now_ns, MRC_TRACE_MPR, qp->qpn, qp->rx_window, window);
+		qp->rx_window = window;
+		if (mrc_psn_lt(qp->rx_edge, edge))
+			qp->rx_edge = edge;
+	}
+	return (uint8_t)units;
+}
+
+void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct trigger *t, struct mrc_pkt *pkt_out)
+{
+	struct mrc_pkt_sack *sack = &pkt_out->sack;
+	mrc_psn_t base = walk(s, qp, t->rtx);
+	uint32_t ooo = qp->rcv.nb_ooo;
+
+	pkt_out->opcode = MRC_OP_SACK;
+	pkt_out->flags = t->rtx && s->proto.choice.sack_copies_rtx ? MRC_PKT_RTX : 0;
+	pkt_out->cls = MRC_CLASS_CONTROL;
+	pkt_out->pad = 0;
+	pkt_out->dqpn = qp->dest_qpn;
+	pkt_out->psn = qp->rcv.cack;
+	*sack = (struct mrc_pkt_sack){
+		.m = t->marked ? MRC_M_SKIP_ONCE : MRC_M_NONE,
+		.ack_offset = (int16_t)mrc_psn_diff(t->psn, qp->rcv.cack),
+		.mpr = grant(s, now_ns, qp),
+		.sack_offset = (int16_t)mrc_psn_diff(base, qp->rcv.cack),
+		.ooo_count = (uint16_t)(ooo > 0x7FFF ? 0x7FFF : ooo),
+		.timestamp = echo(s, now_ns, qp, t),
+		.entropy = t->ev,
+		.rcvd_units =
+			(uint32_t)((qp->rcvd_len + MRC_RCVD_UNIT - 1) / MRC_RCVD_UNIT) & 0xFFFFFF,
+		.bitmap = bitmap(s, qp, base),
+		.cack = qp->rcv.cack,
+	};
+	pdcids(s, qp, &sack->spdcid, &sack->dpdcid);
+}
+
+void nack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct note *note, struct mrc_pkt *pkt_out)
+{
+	const struct mrc_choice *choice = &s->proto.choice;
+	struct mrc_pkt_nack *nack = &pkt_out->nack;
+
+	pkt_out->opcode = MRC_OP_NACK;
+	pkt_out->flags = note->trigger.rtx && choice->sack_copies_rtx ? MRC_PKT_RTX : 0;
+	pkt_out->cls = MRC_CLASS_CONTROL;
+	pkt_out->pad = 0;
+	pkt_out->dqpn = qp->dest_qpn;
+	pkt_out->psn = note->trigger.psn;
+	*nack = (struct mrc_pkt_nack){
+		.reason = note->reason,
+		.vendor_info = (uint8_t)choice->vendor_info,
+		.cc_type = (uint8_t)choice->nack_cc_type,
+		.cc_flags = (uint8_t)choice->nack_cc_flags,
+		.timestamp = echo(s, now_ns, qp, &note->trigger),
+		.entropy = note->trigger.ev,
+		.psn = note->trigger.psn,
+	};
+	pdcids(s, qp, &nack->spdcid, &nack->dpdcid);
+}

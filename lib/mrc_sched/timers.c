@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * timers.c - the timers of a QP, one function per event.
+ *
+ *   rto    runs while something sent is not SACKed. Restarted by every answer that acknowledges
+ *          something new. Expiry: one retry counted, the oldest packet in flight is lost.
+ *   ask    runs while a packet that asked for a transport ACK has none. Expiry after the packet was
+ *          SACKed: one retry counted, the packet is sent again. Before: delivery is still at it.
+ *   probe  first look at the oldest packet in flight (probe.c). Counts nothing.
+ *   pause  retransmissions wait after a NACK for want of resources.
+ *   park   no usable path: look again.
+ *
+ * Retries: linear_cnt of them after T each, then exp_cnt after 2T, 4T, ... up to a ceiling; the
+ * counter is shared by rto, ask and failed retransmissions, and goes back to 0 at the first
+ * progress. All five share one node of the wheel, which is moved lazily: a later deadline is only
+ * noted, and the node finds out when it fires.
+ */
+#include "engine.h"
+
+static uint64_t wait_ns(
+	uint64_t timeout_ns, uint32_t linear_cnt, uint32_t retries, uint32_t cap_exp)
+{
+	uint64_t cap = (uint64_t)MRC_TIMEOUT_BASE_NS << cap_exp;
+	uint32_t first = linear_cnt > 1 ? linear_cnt : 1;
+	uint32_t shift = retries + 1 > first ? retries + 1 - first : 0;
+	uint64_t wait;
+
+	if (cap < timeout_ns)
+		cap = timeout_ns;
+	if (shift > MRC_TIMEOUT_MAX_EXP)
+		return cap;
+	wait = timeout_ns << shift;
+	return wait < cap ? wait : cap;
+}
+
+uint64_t mrc_sched_retry_wait_ns(
+	const struct mrc_proto *proto, const struct mrc_sched_qp_attr *attr, uint32_t retries)
+{
+	return wait_ns((uint64_t)MRC_TIMEOUT_BASE_NS << attr->timeout, attr->linear_cnt, retries,
+		proto->choice.timeout_cap_exp);
+}
+
+static uint64_t qp_wait_ns(const struct mrc_sched *s, const struct mrc_sched_qp *qp)
+{
+	return wait_ns(
+		qp->timeout_ns, qp->linear_cnt, qp->retries, s->proto.choice.timeout_cap_exp);
+}
+
+void timer_set(struct mrc_sched *s, struct wheel_node *node, uint64_t at_ns)
+{
+	wheel_remove(&s->wheel, node);
+	if (at_ns != WHEEL_NEVER)
+		wheel_insert(&s->wheel, node, at_ns);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Brings the wheel's node to the earliest of the five. */
+static void arm(struct mrc_sched *s, struct mrc_sched_qp *qp)
+{
+	uint64_t at = earlier(earlier(qp->rto_ns, qp->ask_ns), earlier(qp->probe_ns, qp->pause_ns));
+
+	at = earlier(at, qp->park_ns);
+	qp->wake_ns = at;
+	if (at == WHEEL_NEVER)
+		wheel_remove(&s->wheel, &qp->timer);
+	else if (!wheel_armed(&qp->timer) || qp->timer.at_ns > at)
+		timer_set(s, &qp->timer, at);
+}
+
+void timer_stop(struct mrc_sched *s, struct mrc_sched_qp *qp)
+{
+	qp->rto_ns = qp->ask_ns = qp->probe_ns = qp->pause_ns = qp->park_ns = WHEEL_NEVER;
+	wheel_remove(&s->wheel, &qp->timer);
+}
+
+void timer_packet_sent(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	bool changed = false;
+
+	if (qp->snt.nb_open == 0)
+		return;
+	if (qp->rto_ns == WHEEL_NEVER) {
+		qp->rto_ns = time_add(now_ns, qp_wait_ns(s, qp));
+		changed = true;
+	}
+	if (qp->probe_ns == WHEEL_NEVER && s->cfg.probes && qp->retries == 0) {
+		qp->probe_ns = time_add(now_ns, probe_wait_ns(qp));
+		changed = true;
+	}
+	if (changed)
+		arm(s, qp);
+}
+
+void timer_asked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	if (qp->ask_ns != WHEEL_NEVER)
+		return;
+	qp->ask_ns = time_add(now_ns, qp_wait_ns(s, qp));
+	arm(s, qp);
+}
+
+void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+#ifndef MRC_MUTANT_BACKOFF
+	qp->retries = 0;
+#endif
+	if (qp->snt.nb_open == 0) {
+		qp->rto_ns = WHEEL_NEVER;
+		qp->probe_ns = WHEEL_NEVER;
+		arm(s, qp);
+		return;
+	}
+	qp->rto_ns = time_add(now_ns, qp_wait_ns(s, qp));
+	if (qp->probe_ns == WHEEL_NEVER && s->cfg.probes)
+		qp->probe_ns = time_add(now_ns, probe_wait_ns(qp));
+	arm(s, qp);
+}
+
+void timer_acked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	qp->ask_ns = WHEEL_NEVER;
+	qp->flags &= (uint16_t)~QPF_REASK;
+	if (mrc_psn_diff(qp->ask_psn, qp->ack_psn) > 0)
+		qp->ask_ns = time_add(now_ns, qp->timeout_ns);
+	arm(s, qp);
+}
+
+void timer_pause(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t ns)
+{
+	qp->pause_ns = time_add(now_ns, ns);
+	list_remove(&qp->rtx_link);
+	arm(s, qp);
+}
+
+void timer_park(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	qp->park_ns = time_add(now_ns, PARK_NS);
+	arm(s, qp);
+}
+
+bool timer_count_retry(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	qp->retries++;
+	qp->count_ns = now_ns;
+	trace(s, now_ns, MRC_TRACE_TIMEOUT, qp->qpn, qp->retries, qp_wait_ns(s, qp));
+	if (qp->exp_cnt == MRC_EXP_MAX || qp->retries <= (uint32_t)qp->linear_cnt + qp->exp_cnt)
+		return true;
+	qp_fail(s, now_ns, qp, MRC_WC_RETRY_EXC_ERR, qp->sq_done);
+	return false;
+}
+
+/* With timers per packet, expiry is counted from the packet's own transmission. */
+static uint64_t oldest_deadline(const struct mrc_sched *s, const struct mrc_sched_qp *qp)
+{
+	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
+
+	if ((qp->flags & QPF_PER_PACKET) == 0 || !mrc_psn_lt(psn, qp->snt.next))
+		return 0;
+	return time_add(sentmap_at(&qp->snt, &s->sent, psn)->sent_ns, qp_wait_ns(s, qp));
+}
+
+static void rto_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	uint64_t own = oldest_deadline(s, qp);
+	mrc_psn_t psn;
+
+	if (own > now_ns) {
+		qp->rto_ns = own;
+		return;
+	}
+	s->counters.timeouts++;
+	if (!timer_count_retry(s, now_ns, qp))
+		return;
+	psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
+	if (mrc_psn_lt(psn, qp->snt.next))
+		loss_declare(s, now_ns, qp, psn, LOSS_TIMEOUT);
+	/* Whatever left a timeout ago is lost too if the next fresh SACK lacks it. */
+	qp->suspect_ns = now_ns > qp->timeout_ns ? now_ns - qp->timeout_ns : 0;
+	qp->suspect_end = qp->snt.next;
+	qp->flags |= QPF_FORCE;
+	probe_forget(qp);
+	qp->probe_ns = WHEEL_NEVER;
+	qp->rto_ns = time_add(now_ns, qp_wait_ns(s, qp));
+	req_wake(s, qp);
+}
+
+static void ask_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	qp->ask_ns = WHEEL_NEVER;
+	if (mrc_psn_diff(qp->ask_psn, qp->ack_psn) <= 0)
+		return;
+	if (mrc_psn_diff(qp->snt.una, qp->ask_psn) <= 0) {
+		qp->ask_ns = time_add(now_ns, qp->timeout_ns);
+		return;
+	}
+	s->counters.timeouts++;
+	if (!timer_count_retry(s, now_ns, qp))
+		return;
+	qp->flags |= QPF_REASK;
+	qp->ask_ns = time_add(now_ns, qp_wait_ns(s, qp));
+	req_wake(s, qp);
+}
+
+void timer_qp(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	if (qp->state != MRC_QP_RTS)
+		return;
+	if (now_ns >= qp->pause_ns) {
+		qp->pause_ns = WHEEL_NEVER;
+		req_wake(s, qp);
+	}
+	if (now_ns >= qp->park_ns) {
+		qp->park_ns = WHEEL_NEVER;
+		req_wake(s, qp);
+	}
+	if (now_ns >= qp->rto_ns)
+		rto_fired(s, now_ns, qp);
+	if (now_ns >= qp->ask_ns && qp->state == MRC_QP_RTS)
+		ask_fired(s, now_ns, qp);
+	if (now_ns >= qp->probe_ns && qp->state == MRC_QP_RTS)
+		probe_look(s, now_ns, qp);
+	if (qp->state == MRC_QP_RTS)
+		arm(s, qp);
+}
