@@ -11,13 +11,14 @@
 #include "mrc_load.h"
 
 enum {
-	LANES = 4,  /* words of a vector */
-	UNROLL = 4, /* vectors of a block */
-	BLOCK = LANES * UNROLL * 8,
+	LANES = 4,             /* words of a vector */
+	BLOCK = 4 * LANES * 8, /* bytes of four vectors */
+	STRIDE = 4 * BLOCK,
 	WINDOWS = 1021, /* prime: no small number of slots makes a slot's next message look alike */
 };
 
 typedef uint64_t vec __attribute__((vector_size(LANES * 8)));
+typedef uint64_t vec_unaligned __attribute__((vector_size(LANES * 8), aligned(1), may_alias));
 
 _Static_assert(MRC_LOAD_PATTERN_SLACK == WINDOWS * 64, "a window begins on a cache line");
 
@@ -44,78 +45,116 @@ uint32_t mrc_load_pattern_at(uint32_t qp, uint64_t message)
 	return 64 * (uint32_t)((qp * (uint64_t)331 + message % WINDOWS * 577) % WINDOWS);
 }
 
-/* Four vectors that hold the words of one block, and what takes each to the next block. */
-struct run {
-	vec v[UNROLL];
+/*
+ * The words of a block, and what takes each vector to the next block. Single members, because
+ * arrays of vectors do not stay in registers; passed by pointer, because how a vector travels
+ * depends on the machine that is compiled for.
+ */
+struct quad {
+	vec a, b, c, d;
 	vec step;
 };
 
-static void run_init(struct run *run, uint64_t seed, uint64_t word)
+static inline void quad_init(struct quad *q, uint64_t seed, uint64_t word)
 {
 	uint64_t factor = factor_of(seed);
-	uint64_t first = base_of(seed) + word * factor;
+	vec lanes = (vec){0, factor, 2 * factor, 3 * factor} + (base_of(seed) + word * factor);
 
-	for (int u = 0; u < UNROLL; u++) {
-		for (int l = 0; l < LANES; l++)
-			run->v[u][l] = first + (uint64_t)(u * LANES + l) * factor;
-	}
-	for (int l = 0; l < LANES; l++)
-		run->step[l] = (uint64_t)(LANES * UNROLL) * factor;
+	q->a = lanes;
+	q->b = lanes + LANES * factor;
+	q->c = lanes + 2 * LANES * factor;
+	q->d = lanes + 3 * LANES * factor;
+	q->step = (vec){0} + BLOCK / 8 * factor;
+}
+
+static inline void quad_add(struct quad *q)
+{
+	q->a += q->step;
+	q->b += q->step;
+	q->c += q->step;
+	q->d += q->step;
 }
 
 void mrc_load_pattern_fill(uint64_t seed, uint8_t *buf, uint64_t len)
 {
-	struct run run;
+	struct quad q;
 	uint64_t at = 0;
 
 	MRC_ASSERT(len % 8 == 0);
-	run_init(&run, seed, 0);
+	quad_init(&q, seed, 0);
 	for (; at + BLOCK <= len; at += BLOCK) {
-		for (int u = 0; u < UNROLL; u++) {
-			memcpy(buf + at + u * sizeof(vec), &run.v[u], sizeof(vec));
-			run.v[u] += run.step;
-		}
+		memcpy(buf + at, &q.a, sizeof(vec));
+		memcpy(buf + at + sizeof(vec), &q.b, sizeof(vec));
+		memcpy(buf + at + 2 * sizeof(vec), &q.c, sizeof(vec));
+		memcpy(buf + at + 3 * sizeof(vec), &q.d, sizeof(vec));
+		quad_add(&q);
 	}
-	memcpy(buf + at, run.v, len - at);
+	if (at < len) {
+		quad_init(&q, seed, at / 8);
+		memcpy(buf + at, &q, len - at);
+	}
 }
 
-/* Bytes of one block that differ; the slow half of the comparison. */
-static uint64_t count_wrong(
-	const uint8_t *want, const uint8_t *have, uint64_t len, uint64_t at, uint64_t *first_out)
+/* Bytes that differ in len (BLOCK at most) bytes from buf[i] on; the slow half of the comparison,
+ * and its rest. */
+static __attribute__((noinline)) uint64_t count_wrong(
+	uint64_t seed, uint64_t at, const uint8_t *buf, uint64_t i, uint64_t len, uint64_t *first)
 {
 	uint64_t wrong = 0;
+	struct quad want;
 
-	for (uint64_t i = 0; i < len; i++) {
-		if (want[i] == have[i])
+	quad_init(&want, seed, (at + i) / 8);
+	if (memcmp(&want, buf + i, len) == 0)
+		return 0;
+	for (uint64_t j = 0; j < len; j++) {
+		if (((const uint8_t *)&want)[j] == buf[i + j])
 			continue;
-		if (wrong == 0 && *first_out == UINT64_MAX)
-			*first_out = at + i;
+		if (*first == UINT64_MAX)
+			*first = i + j;
 		wrong++;
 	}
 	return wrong;
+}
+
+/* Adds to `diff` the bits of a block that differ, and goes on to the next block. */
+static inline void quad_diff(struct quad *q, const uint8_t *have, vec *diff)
+{
+	const vec_unaligned *v = (const vec_unaligned *)have;
+
+	*diff |= (v[0] ^ q->a) | (v[1] ^ q->b) | (v[2] ^ q->c) | (v[3] ^ q->d);
+	quad_add(q);
+}
+
+/* Whether STRIDE bytes differ from the blocks from q on; leaves q behind them. Asks once for all of
+ * them, because asking a vector costs as much as comparing several. */
+static inline bool stride_differs(const uint8_t *have, struct quad *q)
+{
+	vec diff = {0};
+
+	quad_diff(q, have, &diff);
+	quad_diff(q, have + BLOCK, &diff);
+	quad_diff(q, have + 2 * BLOCK, &diff);
+	quad_diff(q, have + 3 * BLOCK, &diff);
+	return (diff[0] | diff[1] | diff[2] | diff[3]) != 0;
 }
 
 uint64_t mrc_load_pattern_diff(
 	uint64_t seed, uint64_t at, const uint8_t *buf, uint64_t len, uint64_t *first_out)
 {
 	uint64_t first = UINT64_MAX, wrong = 0, i = 0;
-	struct run run;
+	struct quad q;
 
 	MRC_ASSERT(at % 8 == 0);
-	run_init(&run, seed, at / 8);
-	for (; i + BLOCK <= len; i += BLOCK) {
-		vec have[UNROLL], diff = {0};
-
-		memcpy(have, buf + i, BLOCK);
-		for (int u = 0; u < UNROLL; u++)
-			diff |= have[u] ^ run.v[u];
-		if (__builtin_expect((diff[0] | diff[1] | diff[2] | diff[3]) != 0, 0))
-			wrong += count_wrong((const uint8_t *)run.v, buf + i, BLOCK, i, &first);
-		for (int u = 0; u < UNROLL; u++)
-			run.v[u] += run.step;
+	if (len >= STRIDE)
+		quad_init(&q, seed, at / 8);
+	for (; i + STRIDE <= len; i += STRIDE) {
+		if (__builtin_expect(!stride_differs(buf + i, &q), 1))
+			continue;
+		for (uint64_t j = i; j < i + STRIDE; j += BLOCK)
+			wrong += count_wrong(seed, at, buf, j, BLOCK, &first);
 	}
-	if (memcmp(run.v, buf + i, len - i) != 0)
-		wrong += count_wrong((const uint8_t *)run.v, buf + i, len - i, i, &first);
+	for (; i < len; i += BLOCK)
+		wrong += count_wrong(seed, at, buf, i, len - i < BLOCK ? len - i : BLOCK, &first);
 	if (first_out != NULL && wrong > 0)
 		*first_out = first;
 	return wrong;
