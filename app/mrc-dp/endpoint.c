@@ -2,6 +2,7 @@
 /* endpoint.c - ports, pools and rings of an endpoint. Engines and loads: endpoint_load.c. */
 #include "endpoint.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +52,12 @@ uint32_t mrc_endpoint_memory_mib(const struct mrc_cfg *cfg)
 	uint64_t frame = mrc_port_frame_len(mrc_cfg_mtu_needed(cfg)) + MBUF_OVERHEAD;
 	uint64_t total = 48ull << 20;
 
-	for (uint32_t e = 0; e < cfg->nb_endpoints; e++)
+	for (uint32_t e = 0; e < cfg->nb_endpoints; e++) {
 		total += frame * mrc_endpoint_pool_size(cfg, e) * cfg->endpoints[e].nb_workers;
+		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++)
+			if (cfg->endpoints[e].planes[p].capture[0])
+				total += frame * MRC_CAPTURE_FRAMES;
+	}
 	return (uint32_t)(total * 5 / 4 >> 20);
 }
 
@@ -166,6 +171,28 @@ static int l2_create(struct mrc_endpoint *ep, char *reason)
 	return MRC_OK;
 }
 
+static int captures_open(struct mrc_endpoint *ep, char *reason)
+{
+	for (uint32_t p = 0; p < ep->ep->nb_planes; p++) {
+		const char *path = ep->ep->planes[p].capture;
+		char name[RTE_RING_NAMESIZE];
+		int err;
+
+		if (path[0] == '\0')
+			continue;
+		snprintf(name, sizeof(name), "capture_%u_%u", ep->index, p);
+		err = mrc_capture_open(
+			&ep->captures[p], path, name, mrc_cfg_mtu_needed(ep->cfg), ep->clock);
+		if (err)
+			return mrc_endpoint_refuse(reason,
+				"endpoints[%u].planes[%u].capture: cannot write \"%s\": %s",
+				ep->index, p, path,
+				err == MRC_ERR_NOMEM ? "no memory, raise \"memory.mib\""
+						     : strerror(errno));
+	}
+	return MRC_OK;
+}
+
 static int worker_create(struct mrc_endpoint *ep, uint32_t index)
 {
 	struct mrc_worker *w = mrc_osmem_alloc(sizeof(*w));
@@ -188,6 +215,7 @@ static int worker_create(struct mrc_endpoint *ep, uint32_t index)
 		struct mrc_worker_plane *plane = &w->planes[p];
 
 		plane->port = ep->ports[p].id;
+		plane->capture = ep->captures[p];
 		plane->stash.port = plane->port;
 		plane->stash.queue = (uint16_t)(index % ep->ports[p].nb_txq);
 		for (uint16_t q = 0; q < ep->ports[p].nb_rxq; q++)
@@ -219,6 +247,8 @@ int mrc_endpoint_open(struct mrc_endpoint *ep, const struct mrc_cfg *cfg, uint32
 		err = plane_open(ep, p, &rings[p], reason_out);
 	if (!err)
 		err = l2_create(ep, reason_out);
+	if (!err)
+		err = captures_open(ep, reason_out);
 	for (uint32_t w = 0; w < ep->ep->nb_workers && !err; w++)
 		err = worker_create(ep, w);
 	return err;
@@ -241,6 +271,10 @@ void mrc_endpoint_close(struct mrc_endpoint *ep)
 		rte_ring_free(ep->workers[w]->commands);
 		mrc_osmem_free(ep->workers[w], sizeof(*ep->workers[w]));
 		ep->workers[w] = NULL;
+	}
+	for (uint32_t p = 0; p < ep->ep->nb_planes; p++) {
+		mrc_capture_close(ep->captures[p]);
+		ep->captures[p] = NULL;
 	}
 	free(ep->l2);
 	ep->l2 = NULL;

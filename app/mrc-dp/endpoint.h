@@ -50,7 +50,8 @@ struct mrc_endpoint {
 	struct mrc_port ports[MRC_MAX_PLANES];
 	struct rte_mempool *pools[MRC_CFG_MAX_WORKERS];
 	struct mrc_worker *workers[MRC_CFG_MAX_WORKERS];
-	struct mrc_l2 *l2; /* one per plane */
+	struct mrc_l2 *l2;                            /* one per plane */
+	struct mrc_capture *captures[MRC_MAX_PLANES]; /* where the file asks for one */
 	struct mrc_workload workload;
 	struct mrc_area source, regions[MRC_ENDPOINT_MAX_LOADS];
 };

@@ -392,10 +392,19 @@ static void interrupt_turn(struct mrc_mgmt *m, uint64_t now_ns)
 		finish(m);
 }
 
+static void captures_write(struct mrc_mgmt *m)
+{
+	for (uint32_t e = 0; e < m->nb_eps; e++)
+		for (uint32_t p = 0; p < m->eps[e].ep->nb_planes; p++)
+			if (m->eps[e].captures[p])
+				mrc_capture_write(m->eps[e].captures[p]);
+}
+
 void mrc_mgmt_poll(struct mrc_mgmt *m)
 {
 	uint64_t now_ns = mrc_clock_ns(m->clock, rte_rdtsc());
 
+	captures_write(m);
 	if (now_ns < m->next_ns)
 		return;
 	m->next_ns = now_ns + TURN_NS;

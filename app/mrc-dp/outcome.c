@@ -118,6 +118,8 @@ void mrc_outcome_add(struct mrc_outcome *outcome, const struct mrc_endpoint *ep)
 	for (uint32_t p = 0; p < ep->ep->nb_planes; p++) {
 		sum_words(outcome->l2_events, ep->l2[p].counters, sizeof(outcome->l2_events));
 		outcome->planes[p].up |= ep->ports[p].link_up;
+		if (ep->captures[p])
+			outcome->capture_missed += mrc_capture_missed(ep->captures[p]);
 	}
 	if (ep->is_receiver) {
 		struct mrc_found found;
@@ -273,6 +275,8 @@ void mrc_outcome_print(const struct mrc_outcome *o, FILE *out)
 	file_print(o, out);
 	planes_print(o, out);
 	drops_print(o, out);
+	if (o->capture_missed)
+		fprintf(out, "  capture        missed %" PRIu64 " frames\n", o->capture_missed);
 	if (o->failure[0])
 		fprintf(out, "  %s\n", o->failure);
 	fprintf(out, "  result         %s\n",
@@ -391,6 +395,7 @@ json_t *mrc_outcome_json(const struct mrc_outcome *o)
 			number(o->workers.tx_no_buffer), "rx_segmented",
 			number(o->workers.rx_segmented)));
 	json_object_set_new(json, "file", file_json(o));
+	json_object_set_new(json, "capture_missed", number(o->capture_missed));
 	json_object_set_new(json, "interrupted", json_boolean(o->interrupted));
 	json_object_set_new(json, "failure", o->failure[0] ? json_string(o->failure) : json_null());
 	return json;

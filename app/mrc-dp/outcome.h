@@ -41,6 +41,7 @@ struct mrc_outcome {
 	struct mrc_sched_counters engines;  /* sums over this process */
 	struct mrc_worker_counters workers; /* likewise */
 	uint64_t l2_events[MRC_NB_L2_EVENTS];
+	uint64_t capture_missed; /* frames that a capture had no room for */
 	uint32_t nb_planes;
 	struct mrc_plane_sum planes[MRC_MAX_PLANES];
 	struct mrc_hist latency;

@@ -103,6 +103,8 @@ static void l2_put(struct mrc_worker *w, uint32_t p, struct rte_mbuf *m, uint32_
 	m->data_len = (uint16_t)len;
 	m->pkt_len = len;
 	w->counters.l2_tx++;
+	if (unlikely(w->planes[p].capture != NULL))
+		mrc_capture_take(w->planes[p].capture, &m, 1);
 	mrc_stash_put(&w->planes[p].stash, m);
 }
 
@@ -241,6 +243,8 @@ static uint32_t rx_turn(struct mrc_worker *w, uint64_t now_ns)
 
 			if (n == 0)
 				continue;
+			if (unlikely(plane->capture != NULL))
+				mrc_capture_take(plane->capture, frames, n);
 			burst_take(w, now_ns, p, frames, n);
 			moved += n;
 		}
@@ -368,6 +372,8 @@ static uint32_t tx_pull(struct mrc_worker *w)
 		m->data_len = (uint16_t)len;
 		m->pkt_len = len;
 		touched |= 1u << bufs[i].plane;
+		if (unlikely(w->planes[bufs[i].plane].capture != NULL))
+			mrc_capture_take(w->planes[bufs[i].plane].capture, &m, 1);
 		mrc_stash_put(&w->planes[bufs[i].plane].stash, m);
 	}
 	while (touched) {

@@ -19,6 +19,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "capture.h"
 #include "clock.h"
 #include "config.h"
 #include "l2.h"
@@ -55,6 +56,7 @@ struct mrc_worker_plane {
 	uint16_t nb_rxq;
 	uint16_t rxq[MRC_PORT_MAX_QUEUES];
 	bool up, busy;
+	struct mrc_capture *capture; /* or NULL */
 };
 
 /* Counters of the host around the engine. */
