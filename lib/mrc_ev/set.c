@@ -57,6 +57,7 @@ void mrc_ev_generate(struct mrc_ev *evs_out, uint32_t nb, uint8_t nb_planes, enu
 	}
 }
 
+/* spec */
 static bool cfg_valid(const struct mrc_ev_cfg *cfg)
 {
 	if (cfg->evs == NULL || cfg->nb_evs == 0 || cfg->nb_evs > MRC_EV_MAX ||

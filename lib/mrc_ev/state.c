@@ -77,7 +77,7 @@ void ev_place_good(struct mrc_ev_set *set, uint32_t index)
 	put(set, index, plane->nb_walk < plane->quota ? EV_PLACE_WALK : EV_PLACE_SPARE);
 }
 
-/* Spares of the same plane take the room of those that left. */
+/* Spares of the same plane take the room of those that left. spec */
 static void promote_spare(struct mrc_ev_set *set, uint32_t p)
 {
 	struct ev_plane *plane = &set->planes[p];
@@ -191,7 +191,8 @@ void ev_expire_skips(struct mrc_ev_set *set, uint64_t now_ns)
 		ev_change(set, now_ns, set->skip_head, MRC_EV_GOOD);
 }
 
-/* A path that eats packets leaves, unless too few would remain in service: then it only skips. */
+/* A path that eats packets leaves, unless too few would remain in service: then it only skips.
+ * spec: R-3.12.2, R-3.12.5 */
 static void blame(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
 {
 	const struct ev_entry *entry = &set->entries[index];
@@ -222,6 +223,7 @@ static void probe_answered(
 		set->deadline_ns = entry->until_ns;
 }
 
+/* spec */
 void mrc_ev_feedback(
 	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_feedback what)
 {
@@ -257,6 +259,7 @@ void mrc_ev_feedback(
 	}
 }
 
+/* spec */
 int mrc_ev_set_state(
 	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state state)
 {

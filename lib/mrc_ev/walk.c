@@ -72,7 +72,8 @@ static inline uint32_t walk_plane(struct mrc_ev_set *set, struct ev_plane *plane
 	}
 }
 
-/* First plane of the mask at or behind `from`, in a circle; the mask is not empty. */
+/* First plane of the mask at or behind `from`, in a circle; the mask is not empty. spec: R-3.12.6
+ */
 static inline uint32_t plane_turn(uint32_t mask, uint32_t from)
 {
 	uint32_t rest = mask >> from;

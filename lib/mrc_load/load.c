@@ -217,6 +217,7 @@ void mrc_load_destroy(struct mrc_load *load, uint64_t now_ns)
 
 /* ---- connect */
 
+/* spec */
 void mrc_load_offer(const struct mrc_load *load, struct mrc_load_offer *offer_out)
 {
 	const struct mrc_load_cfg *cfg = &load->cfg;

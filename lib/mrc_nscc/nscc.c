@@ -48,7 +48,8 @@ void mrc_nscc_on_unlost(struct mrc_nscc *cc, uint32_t size)
 	cc->inflight += size;
 }
 
-/* Newly received bytes. A number that went back by less than half the space is an old SACK. */
+/* Newly received bytes. A number that went back by less than half the space is an old SACK.
+ * spec: R-3.16.1 */
 static uint32_t take_rcvd(struct mrc_nscc *cc, uint32_t units)
 {
 	uint32_t step = (units - cc->rcvd_units) & UNIT_MASK;
@@ -82,7 +83,8 @@ static void average(struct mrc_nscc *cc, bool marked, double delay)
 	cc->avg_delay += (delay - cc->avg_delay) / AVERAGE_WEIGHT;
 }
 
-/* The receiving host is slow. Returns whether the window may not grow. */
+/* The receiving host is slow. Returns whether the window may not grow.
+ * spec: R-3.15.3 */
 static bool push_back(struct mrc_nscc *cc, uint32_t newly, uint8_t pen, bool restore)
 {
 	int64_t window;
@@ -208,6 +210,7 @@ static void adjust(struct mrc_nscc *cc, uint64_t now_ns)
 	forget_increase(cc);
 }
 
+/* spec */
 static void react(struct mrc_nscc *cc, uint64_t now_ns, uint32_t newly, bool limited,
 	const struct mrc_nscc_sack *sack)
 {
@@ -231,6 +234,7 @@ static void react(struct mrc_nscc *cc, uint64_t now_ns, uint32_t newly, bool lim
 	adjust(cc, now_ns);
 }
 
+/* spec */
 uint32_t mrc_nscc_on_sack(struct mrc_nscc *cc, uint64_t now_ns, const struct mrc_nscc_sack *sack)
 {
 	uint32_t newly = take_rcvd(cc, sack->rcvd_units);
@@ -248,6 +252,7 @@ uint32_t mrc_nscc_on_sack(struct mrc_nscc *cc, uint64_t now_ns, const struct mrc
 	return newly;
 }
 
+/* spec */
 void mrc_nscc_on_nack(
 	struct mrc_nscc *cc, uint64_t now_ns, uint32_t size, bool trimmed, uint64_t rtt_ns)
 {
@@ -265,6 +270,7 @@ void mrc_nscc_on_nack(
 		cc->cwnd = max64(cc->cwnd - size, cc->cfg->mtu);
 }
 
+/* spec */
 void mrc_nscc_on_loss(struct mrc_nscc *cc, uint64_t now_ns, uint32_t size)
 {
 	cc->inflight -= size;

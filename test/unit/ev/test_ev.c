@@ -103,6 +103,7 @@ static void test_two_qps_walk_differently(void **state)
 	rig_close(&rig);
 }
 
+/* spec */
 static void test_planes_take_equal_turns(void **state)
 {
 	uint32_t turns[8] = {0};
@@ -123,6 +124,7 @@ static void test_planes_take_equal_turns(void **state)
 	rig_close(&rig);
 }
 
+/* spec */
 static void test_skip_is_passed_once(void **state)
 {
 	uint32_t first = 0;
@@ -187,6 +189,7 @@ static void test_saturation(void **state)
 	rig_close(&rig);
 }
 
+/* spec */
 static void test_loss_retires_and_a_spare_of_the_plane_serves(void **state)
 {
 	static const enum mrc_ev_feedback causes[] = {
@@ -215,6 +218,7 @@ static void test_loss_retires_and_a_spare_of_the_plane_serves(void **state)
 	rig_close(&rig);
 }
 
+/* spec */
 static void test_min_active_floor(void **state)
 {
 	rig_open(&rig, 64, 2); /* default floor: a quarter */
@@ -268,6 +272,7 @@ static void test_dead_plane_is_left(void **state)
 	rig_close(&rig);
 }
 
+/* spec */
 static void test_never_denied(void **state)
 {
 	rig_open(&rig, 8, 2);
@@ -328,6 +333,7 @@ static void test_all_bad_is_still_used(void **state)
 	rig_close(&rig);
 }
 
+/* spec */
 static void test_probes_double_and_revive(void **state)
 {
 	uint64_t now = 5000, wait;
@@ -467,6 +473,7 @@ static void test_bad_configurations(void **state)
 	test_env_done(&rig.te);
 }
 
+/* spec */
 static void test_generate(void **state)
 {
 	rig_cfg(&rig, 4, 1);

@@ -617,6 +617,7 @@ static void configuration_ranges(void **state)
 	rig.source = rig.region = NULL;
 }
 
+/* spec */
 static void disagreements_are_named(void **state)
 {
 	static struct mrc_load_offer good, offer;

@@ -88,6 +88,7 @@ static void vector_1_start(void **state)
 	assert_int_equal(mrc_nscc_base_rtt(&cc), 8000);
 }
 
+/* spec */
 static void vector_2_proportional(void **state)
 {
 	begin_a(100000);
@@ -309,6 +310,7 @@ static void vector_16_delay_alone(void **state)
 	WINDOW(100000);
 }
 
+/* spec */
 static void vector_17_inferred_loss(void **state)
 {
 	begin_a(10000);
@@ -356,6 +358,7 @@ static void vector_19_no_32_bit_wrap(void **state)
 	WINDOW(610066);
 }
 
+/* spec */
 static void vector_20_host_pushes_back(void **state)
 {
 	begin_a(100000);
@@ -405,6 +408,7 @@ static void saved_window_does_not_outlive_the_penalty(void **state)
 	WINDOW(112500);
 }
 
+/* spec */
 static void received_bytes(void **state)
 {
 	struct mrc_nscc_sack sack = {.rtt_ns = NAK};
@@ -423,6 +427,7 @@ static void received_bytes(void **state)
 	assert_int_equal(mrc_nscc_on_sack(&cc, T0, &sack), 0x7FFFFF * 256u);
 }
 
+/* spec */
 static void may_send_and_ack_request(void **state)
 {
 	begin_a(10000);
