@@ -229,8 +229,10 @@ int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room)
 
 	if (sink)
 		rte_openlog_stream(sink);
-	/* EAL reorders its vector and keeps pointers into it: it lives as long as the process. */
-	used = rte_eal_init(args->argc, args->argv);
+	/* EAL reorders its vector, doubles an entry and keeps pointers into it: it gets one of its
+	 * own, which lives until mrc_eal_args_free. */
+	memcpy(args->given, args->argv, sizeof(args->given));
+	used = rte_eal_init(args->argc, args->given);
 	rte_openlog_stream(NULL);
 	if (sink)
 		fclose(sink);

@@ -32,6 +32,7 @@ struct mrc_eal_plan {
 /* Argument vector made of a plan. */
 struct mrc_eal_args {
 	char *argv[MRC_EAL_MAX_ARGS + 1];
+	char *given[MRC_EAL_MAX_ARGS + 1]; /* the same pointers in EAL's hands, which moves them */
 	int argc;
 };
 
