@@ -19,6 +19,7 @@
 #include "fabric_role.h"
 #include "oob.h"
 #include "outcome.h"
+#include "timeline.h"
 
 enum mrc_mgmt_state {
 	MRC_MGMT_RESOLVE,
@@ -47,7 +48,8 @@ struct mrc_mgmt {
 	struct mrc_found peer_found;
 	uint64_t peer_rx[MRC_MAX_PLANES]; /* packets that reached the peer */
 	char failure[MRC_OUTCOME_TEXT];
-	struct mrc_worker_view view; /* scratch */
+	struct mrc_worker_view view;  /* scratch */
+	struct mrc_timeline timeline; /* of the whole run */
 	/* of the last progress line */
 	struct mrc_sched_counters seen;
 	uint64_t seen_ns;
@@ -62,7 +64,7 @@ void mrc_mgmt_poll(struct mrc_mgmt *mgmt);
 
 /* ---- progress.c */
 
-/* Prints the head of the table, and a line a second. */
+/* Prints the head of the table, and a line a second, which also goes into the timeline. */
 void mrc_progress_head(struct mrc_mgmt *mgmt);
 void mrc_progress_line(struct mrc_mgmt *mgmt, uint64_t now_ns);
 /* Tells scheduled faults that begin or end. */

@@ -37,35 +37,48 @@ void mrc_progress_head(struct mrc_mgmt *m)
 	fflush(m->progress);
 }
 
-void mrc_progress_line(struct mrc_mgmt *m, uint64_t now_ns)
+/* What the time since the last call came to; moves the mark. */
+static void row_take(struct mrc_mgmt *m, uint64_t now_ns, struct mrc_timeline_row *row_out)
 {
 	struct mrc_sched_counters now, *then = &m->seen;
-	double seconds = (double)(now_ns - m->seen_ns) * 1e-9;
-	uint64_t bytes, data, total = 0;
+	struct mrc_timeline_row row = {
+		.begin_ns = m->seen_ns - m->begin_ns, .len_ns = now_ns - m->seen_ns};
 
-	if (m->progress == NULL || seconds <= 0)
-		return;
 	engines_sum(m, &now);
 	/* What arrived for the first time; a sender alone only knows what it sent. */
-	bytes = now.rx_data_bytes - then->rx_data_bytes;
-	if (bytes == 0 && m->eps[0].is_sender)
-		bytes = now.tx_data_bytes - then->tx_data_bytes;
-	data = now.tx_packets - then->tx_packets;
+	row.bytes = now.rx_data_bytes - then->rx_data_bytes;
+	if (row.bytes == 0 && m->eps[0].is_sender)
+		row.bytes = now.tx_data_bytes - then->tx_data_bytes;
+	row.packets = now.tx_packets - then->tx_packets;
+	row.retransmits = now.retransmits - then->retransmits;
 	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes; p++)
-		total += now.planes[p].tx_packets - then->planes[p].tx_packets;
-	fprintf(m->progress, "  %3.0fs  %7.3f Gb/s  %11.0f  %14" PRIu64 "  ",
-		(double)(now_ns - m->begin_ns) * 1e-9, (double)bytes * 8e-9 / seconds,
-		(double)data / seconds, now.retransmits - then->retransmits);
-	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes; p++) {
-		uint64_t sent = now.planes[p].tx_packets - then->planes[p].tx_packets;
-
-		fprintf(m->progress, "  %4.1f%%",
-			total ? 100.0 * (double)sent / (double)total : 0.0);
-	}
-	fputc('\n', m->progress);
-	fflush(m->progress);
+		row.plane_packets[p] = now.planes[p].tx_packets - then->planes[p].tx_packets;
 	m->seen = now;
 	m->seen_ns = now_ns;
+	*row_out = row;
+}
+
+void mrc_progress_line(struct mrc_mgmt *m, uint64_t now_ns)
+{
+	struct mrc_timeline_row row;
+	double seconds;
+
+	if (now_ns <= m->seen_ns)
+		return;
+	row_take(m, now_ns, &row);
+	mrc_timeline_add(&m->timeline, &row);
+	if (m->progress == NULL)
+		return;
+	seconds = (double)row.len_ns * 1e-9;
+	fprintf(m->progress, "  %3.0fs  %7.3f Gb/s  %11.0f  %14" PRIu64 "  ",
+		(double)(now_ns - m->begin_ns) * 1e-9, (double)row.bytes * 8e-9 / seconds,
+		(double)row.packets / seconds, row.retransmits);
+	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes; p++)
+		fprintf(m->progress, "  %4.1f%%",
+			row.packets ? 100.0 * (double)row.plane_packets[p] / (double)row.packets
+				    : 0.0);
+	fputc('\n', m->progress);
+	fflush(m->progress);
 }
 
 static void fault_tell(struct mrc_mgmt *m, uint32_t f, bool begins)

