@@ -537,7 +537,7 @@ static inline enum mrc_drop decode_transport(
 		return drop;
 	pkt->payload_off = (uint16_t)w->off;
 	if (UNLIKELY(proto->choice.reserved_check) &&
-		mrc_reserved_set(&proto->choice, pkt, w->frame, w->off))
+		mrc_reserved_set(&proto->choice, pkt, w->frame))
 		return MRC_DROP_EXT_RESERVED;
 	drop = write ? check_payload(w, pkt, row) : check_control(w, pkt);
 	if (UNLIKELY(drop != MRC_KEEP))

@@ -53,8 +53,8 @@ static bool ep_set(const struct mrc_pkt *pkt, const uint8_t *ext)
 }
 
 /* spec */
-bool mrc_reserved_set(const struct mrc_choice *choice, const struct mrc_pkt *pkt,
-	const uint8_t *frame, uint32_t end)
+bool mrc_reserved_set(
+	const struct mrc_choice *choice, const struct mrc_pkt *pkt, const uint8_t *frame)
 {
 	const uint8_t *bth = frame + pkt->bth_off;
 	const uint8_t *ext = bth + MRC_BTH_LEN;
@@ -62,12 +62,8 @@ bool mrc_reserved_set(const struct mrc_choice *choice, const struct mrc_pkt *pkt
 
 	if (any_set(bth, bth_mask, MRC_BTH_LEN))
 		return true;
-	if (flags & MRC_OPF_WRITE) {
-		const uint8_t *tseth = ext + MRC_METH_LEN;
-
-		return bth[8] & 0x10 && tseth + MRC_TSETH_LEN <= frame + end &&
-		       any_set(tseth, tseth_mask, MRC_TSETH_LEN);
-	}
+	if (flags & MRC_OPF_WRITE)
+		return bth[8] & 0x10 && any_set(ext + MRC_METH_LEN, tseth_mask, MRC_TSETH_LEN);
 	if (flags & MRC_OPF_SETH)
 		return any_set(ext, seth_mask, sizeof(seth_mask));
 	if (flags & MRC_OPF_NETH)

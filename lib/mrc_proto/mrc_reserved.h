@@ -12,10 +12,10 @@
 #include "mrc_pkt.h"
 
 /*
- * True when a bit is set that the sender must leave 0. pkt: decoded up to its extension headers;
- * nothing at or behind frame[end] is read. BTH byte 4 may change in flight and is not looked at.
+ * True when a bit is set that the sender must leave 0. pkt: decoded up to its extension headers.
+ * BTH byte 4 may change in flight and is not looked at.
  */
-bool mrc_reserved_set(const struct mrc_choice *choice, const struct mrc_pkt *pkt,
-	const uint8_t *frame, uint32_t end);
+bool mrc_reserved_set(
+	const struct mrc_choice *choice, const struct mrc_pkt *pkt, const uint8_t *frame);
 
 #endif

@@ -411,6 +411,29 @@ static void test_trimmed_lengths(void **state)
 	assert_int_equal(pkt.udp_len, 28);
 }
 
+/* Only the UDP length was mended; then only that of the inner header. */
+static void test_trimmed_one_length_mended(void **state)
+{
+	uint8_t frame[PKT_KIT_ROOM];
+	struct mrc_pkt pkt;
+	uint32_t len = pkt_kit_example(&proto, pkt_kit_find("write_only-v6-trimmed"), &pkt, frame);
+
+	frame[14 + 44] = 0;
+	frame[14 + 45] = 28;
+	assert_int_equal(mrc_pkt_decode(&proto, frame, len, &pkt), MRC_KEEP);
+	assert_int_equal(pkt.udp_len, 28);
+	assert_int_equal(pkt.write.rkey, 0);
+	assert_int_equal(pkt.payload_off, 14 + 40 + 28);
+	frame[14 + 45] = 27;
+	assert_int_equal(mrc_pkt_decode(&proto, frame, len, &pkt), MRC_DROP_TRIM_SHORT);
+	len = pkt_kit_example(&proto, pkt_kit_find("write_only-srv6-trimmed"), &pkt, frame);
+	frame[14 + 44] = 0;
+	frame[14 + 45] = 28;
+	assert_int_equal(mrc_pkt_decode(&proto, frame, len, &pkt), MRC_KEEP);
+	assert_int_equal(pkt.write.rkey, 0);
+	assert_int_equal(pkt.payload_off, 14 + 80 + 28);
+}
+
 static void test_trimmed_lasthop(void **state)
 {
 	uint8_t frame[PKT_KIT_ROOM];
@@ -451,6 +474,71 @@ static void test_every_dscp(void **state)
 				assert_int_equal(frame[15], tclass);
 		}
 	}
+}
+
+/* Encoded from a view, decoded, compared; returns the frame's length. */
+static uint32_t check_view(const struct mrc_pkt *view)
+{
+	uint8_t frame[PKT_KIT_ROOM];
+	uint32_t len = pkt_kit_frame(&proto, view, 0, frame);
+	struct mrc_pkt got;
+
+	memset(&got, 0, sizeof(got));
+	assert_int_equal(mrc_pkt_decode(&proto, frame, len, &got), MRC_KEEP);
+	assert_view(&got, view);
+	assert_true(mrc_pkt_icrc_ok(&got, frame));
+	return len;
+}
+
+/* Without TSETH a write is four bytes shorter; probes and endpoint requests keep the word. */
+static void test_without_timestamp(void **state)
+{
+	for (uint32_t i = 0; i < PKT_KIT_NB_OPCODES; i++) {
+		uint8_t frame[PKT_KIT_ROOM];
+		struct mrc_pkt view;
+		uint32_t len = pkt_kit_example(&proto, i * PKT_KIT_NB_SHAPES, &view, frame);
+		bool write = i < PKT_KIT_NB_WRITES;
+
+		view.flags &= (uint16_t)~MRC_PKT_TS;
+		if (write)
+			view.write.timestamp = 0;
+		if (view.opcode == MRC_OP_PROBE)
+			view.probe.ftype = 0;
+		if (view.opcode == MRC_OP_EP_REQ)
+			view.ep.ftype = 0;
+		assert_int_equal(check_view(&view), write ? len - 4 : len);
+	}
+}
+
+static void test_flags_alone(void **state)
+{
+	static const uint16_t flags[] = {0, MRC_PKT_ACKREQ, MRC_PKT_RTX, MRC_PKT_SE, MRC_PKT_MIGREQ,
+		MRC_PKT_TS, MRC_PKT_TS | MRC_PKT_TSR};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		uint8_t frame[PKT_KIT_ROOM];
+		struct mrc_pkt view;
+
+		pkt_kit_example(&proto, pkt_kit_find("write_only-v6"), &view, frame);
+		view.flags = MRC_PKT_V6 | flags[i];
+		if (!(flags[i] & MRC_PKT_TS))
+			view.write.timestamp = 0;
+		check_view(&view);
+	}
+}
+
+/* No key in the view: the settings'. */
+static void test_pkey_from_settings(void **state)
+{
+	uint8_t frame[PKT_KIT_ROOM];
+	struct mrc_pkt view;
+
+	pkt_kit_example(&proto, pkt_kit_find("ack-v4"), &view, frame);
+	view.pkey = 0;
+	pkt_kit_frame(&proto, &view, 0, frame);
+	assert_int_equal(get16(frame + 14 + 28 + 2), 0xFFFF);
+	view.pkey = 0x7FFF;
+	assert_int_equal(check_view(&view), 62);
 }
 
 /* Views that no packet can be made of, and room that is too small by any amount. */
@@ -546,7 +634,11 @@ int main(void)
 		cmocka_unit_test(test_bytes_behind_the_packet),
 		cmocka_unit_test(test_trimmed_at_every_length),
 		cmocka_unit_test(test_trimmed_lengths),
+		cmocka_unit_test(test_trimmed_one_length_mended),
 		cmocka_unit_test(test_trimmed_lasthop),
+		cmocka_unit_test(test_without_timestamp),
+		cmocka_unit_test(test_flags_alone),
+		cmocka_unit_test(test_pkey_from_settings),
 		cmocka_unit_test(test_every_dscp),
 		cmocka_unit_test(test_encode_refuses),
 		cmocka_unit_test(test_encode_refuses_control_with_payload),

@@ -241,7 +241,7 @@ static void test_bursts(void **state)
 	test_env_init(&te, 8);
 	for (uint32_t i = 0; i < nb; i++)
 		sample_make(i, &samples[i]);
-	for (uint32_t n = 0; n < 2000000; n++) {
+	for (uint32_t n = 0; n < 10000000; n++) {
 		struct sample *s = &samples[test_random_below(&te, nb)];
 		uint32_t from = test_random_below(&te, s->len * 8 - 31);
 		uint32_t width = 1 + test_random_below(&te, 32);
