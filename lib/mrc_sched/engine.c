@@ -113,7 +113,8 @@ static bool take_pool(struct mrc_sched *s, struct pool *pool, size_t stride, uin
 static bool take_pools(struct mrc_sched *s)
 {
 	uint32_t nb_rcv = s->cfg.window_psns / MAP_CHUNK_PSNS;
-	uint32_t nb_sent = s->cfg.sent_psns / MAP_CHUNK_PSNS;
+	/* One for each QP on top of the budget: every QP can always send something. */
+	uint32_t nb_sent = s->cfg.sent_psns / MAP_CHUNK_PSNS + s->cfg.max_qps;
 	size_t len = (size_t)s->cfg.queue_entries * QUEUE_ENTRY_LEN;
 	void *mem = take(s, len, 1, 64);
 	uint8_t *order = take(s, arena_order_len(len), 1, 64);

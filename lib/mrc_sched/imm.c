@@ -12,9 +12,6 @@ enum mrc_drop imm_check(const struct mrc_sched_qp *qp, mrc_msn_t rqmsn)
 	/* Ahead by more than may be in flight, or behind: the peer does not keep to the limit. */
 	if (ahead < 0 || ahead >= qp->max_wimm_dest || qp->nb_parked >= qp->max_wimm_dest)
 		return MRC_DROP_WIMM_LIMIT;
-	/* There is no "receiver not ready": the receive must have been posted before. */
-	if (qp->rq_tail - qp->rq_head <= qp->nb_parked)
-		return MRC_DROP_RQ_EMPTY;
 	return MRC_KEEP;
 }
 
@@ -29,7 +26,6 @@ static enum mrc_drop receive(
 		.solicited = (rec->flags & RCV_SE) != 0,
 		.imm = {rec->imm[0], rec->imm[1], rec->imm[2], rec->imm[3]}};
 
-	MRC_ASSERT(qp->rq_head != qp->rq_tail);
 	if (!cq_push(s, qp->recv_cq, &wc))
 		return MRC_DROP_CQ_OVERRUN;
 	qp->rq_head++;
@@ -44,6 +40,9 @@ enum mrc_drop imm_release(struct mrc_sched *s, struct mrc_sched_qp *qp, const st
 	/* In PSN order the numbers must come without gap: anything else is the peer's mistake. */
 	if (imm && !mrc_msn_eq(rec->rqmsn, qp->rq_rqmsn))
 		return MRC_DROP_WIMM_LIMIT;
+	/* There is no "receiver not ready": the receive must have been posted before its turn. */
+	if (imm && qp->rq_head == qp->rq_tail)
+		return MRC_DROP_RQ_EMPTY;
 	if (s->cfg.hooks.placed != NULL)
 		s->cfg.hooks.placed(s->cfg.hooks.ctx, qp, rec->va, rec->len);
 	qp->rx_msn = (qp->rx_msn + 1) & 0xFFFFFF;

@@ -530,6 +530,7 @@ enum mrc_drop loss_ack(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
 	uint8_t syndrome = pkt->ack.syndrome;
+	int32_t behind;
 
 	if (unsent(qp, pkt->psn))
 		return MRC_DROP_ACK_UNSENT;
@@ -538,10 +539,13 @@ enum mrc_drop loss_ack(
 		return refused(s, now_ns, qp, pkt);
 	if (syndrome != MRC_AETH_ACK)
 		return MRC_DROP_ACK_SYNDROME;
-	if (mrc_psn_diff(pkt->psn, qp->ack_psn) <= 0)
+	behind = mrc_psn_diff(qp->ack_psn, pkt->psn);
+	if (behind > (int32_t)(qp->tx_units_max * MRC_MPR_UNIT))
 		return MRC_DROP_ACK_STALE;
 	s->counters.rx_ack++;
 	qp->answer_ns = now_ns;
+	if (behind >= 0)
+		return MRC_KEEP; /* repeated, or overtaken on its way */
 	qp->ack_psn = pkt->psn;
 	/* What was done was received; the reverse is never inferred. */
 	(void)ack_upto(s, qp, pkt->psn);

@@ -83,11 +83,16 @@ void rcvmap_set(struct rcvmap *map, struct rcv_chunk *chunk, mrc_psn_t psn)
 		map->max_rcv = psn;
 }
 
-void rcvmap_step(struct rcvmap *map)
+void rcvmap_step(struct rcvmap *map, struct pool *pool)
 {
-	MRC_ASSERT(map->nb_ooo == 0);
-	map->cack = mrc_psn_add(map->cack, 1);
-	map->max_rcv = map->cack;
+	mrc_psn_t psn = mrc_psn_add(map->cack, 1);
+
+	MRC_ASSERT(map->nb_ooo == 0 || !rcvmap_has(map, pool, psn));
+	map->cack = psn;
+	if (map->nb_ooo == 0)
+		map->max_rcv = psn;
+	if (map->nb_chunks != 0 && map_bit(psn) == MAP_CHUNK_PSNS - 1)
+		slot_drop(map, pool, slot_of(map, psn));
 }
 
 mrc_psn_t rcvmap_run_end(const struct rcvmap *map, const struct pool *pool)

@@ -64,12 +64,14 @@ struct rcv_chunk *rcvmap_find(const struct rcvmap *map, const struct pool *pool,
 
 /* Marks a PSN above cack whose chunk exists. The left edge does not move. */
 void rcvmap_set(struct rcvmap *map, struct rcv_chunk *chunk, mrc_psn_t psn);
-/* cack + 1 arrived and nothing is out of order: the left edge steps without any chunk. */
-static inline bool rcvmap_plain(const struct rcvmap *map, mrc_psn_t psn)
+/* Is this the PSN that the left edge waits for? It needs no chunk, so that it can be taken even
+ * when the budget is spent: what is parked behind it can then be released. */
+static inline bool rcvmap_at_edge(const struct rcvmap *map, mrc_psn_t psn)
 {
-	return map->nb_ooo == 0 && psn.v == ((map->cack.v + 1) & MRC_PSN_MASK);
+	return psn.v == ((map->cack.v + 1) & MRC_PSN_MASK);
 }
-void rcvmap_step(struct rcvmap *map);
+/* The PSN at the edge arrived: the left edge moves over it, and over it only. */
+void rcvmap_step(struct rcvmap *map, struct pool *pool);
 
 /* The furthest the left edge can go: last of the run of received PSNs behind cack. */
 mrc_psn_t rcvmap_run_end(const struct rcvmap *map, const struct pool *pool);

@@ -193,32 +193,39 @@ static void fill_rec(const struct mrc_pkt *pkt, struct rcv_rec *rec_out)
 		(uint8_t)((has_imm(pkt) ? RCV_IMM : 0) | (pkt->flags & MRC_PKT_SE ? RCV_SE : 0));
 }
 
+/* The packet that the left edge waits for: its own message's end first, then what was parked. */
+static enum mrc_drop count_at_edge(
+	struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, mrc_psn_t *at_out)
+{
+	enum mrc_drop drop = MRC_KEEP;
+
+	rcvmap_step(&qp->rcv, &s->rcv_chunks);
+	if (pkt->flags & MRC_PKT_ACKREQ)
+		sack_ack_want(s, qp, DUE_ACK);
+	if (is_last(pkt)) {
+		struct rcv_rec rec;
+
+		fill_rec(pkt, &rec);
+		drop = imm_release(s, qp, &rec);
+	}
+	if (qp->rcv.nb_ooo != 0 && drop == MRC_KEEP)
+		return close_edge(s, qp, at_out);
+	edge_moved(qp);
+	return drop;
+}
+
 /* Marks the packet received; its message's end, if it is one, is released in its turn. */
 static enum mrc_drop count(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt,
-	struct rcv_chunk *chunk, bool good, mrc_psn_t *at_out)
+	struct rcv_chunk *chunk, mrc_psn_t *at_out)
 {
 	uint64_t bit = UINT64_C(1) << (pkt->psn.v & 63);
 	uint32_t word = map_bit(pkt->psn) >> 6;
 
 	*at_out = pkt->psn;
 	qp->rcvd_len += (uint64_t)pkt->udp_len + NOMINAL_EXTRA;
-	if (chunk == NULL) {
-		struct rcv_rec rec;
-
-		rcvmap_step(&qp->rcv);
-		edge_moved(qp);
-		if (!good)
-			return MRC_KEEP;
-		if (pkt->flags & MRC_PKT_ACKREQ)
-			sack_ack_want(s, qp, DUE_ACK);
-		if (!is_last(pkt))
-			return MRC_KEEP;
-		fill_rec(pkt, &rec);
-		return imm_release(s, qp, &rec);
-	}
+	if (chunk == NULL)
+		return count_at_edge(s, qp, pkt, at_out);
 	rcvmap_set(&qp->rcv, chunk, pkt->psn);
-	if (!good)
-		return MRC_KEEP;
 	if (pkt->flags & MRC_PKT_ACKREQ)
 		chunk->asked[word] |= bit;
 	if (is_last(pkt)) {
@@ -226,9 +233,18 @@ static enum mrc_drop count(struct mrc_sched *s, struct mrc_sched_qp *qp, const s
 		fill_rec(pkt, &chunk->rec[map_bit(pkt->psn)]);
 		qp->nb_parked += has_imm(pkt);
 	}
-	if (pkt->psn.v != ((qp->rcv.cack.v + 1) & MRC_PSN_MASK))
-		return MRC_KEEP;
-	return close_edge(s, qp, at_out);
+	return MRC_KEEP;
+}
+
+/* A packet whose request is refused is received all the same (the layers are apart). */
+static void count_refused(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt,
+	struct rcv_chunk *chunk)
+{
+	qp->rcvd_len += (uint64_t)pkt->udp_len + NOMINAL_EXTRA;
+	if (chunk == NULL)
+		rcvmap_step(&qp->rcv, &s->rcv_chunks);
+	else
+		rcvmap_set(&qp->rcv, chunk, pkt->psn);
 }
 
 /* The triggers of section 7.5.2; the mark and the probe have notes of their own. */
@@ -298,7 +314,7 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return outside(s, now_ns, qp, pkt, drop);
-	if (!rcvmap_plain(&qp->rcv, pkt->psn)) {
+	if (!rcvmap_at_edge(&qp->rcv, pkt->psn)) {
 		chunk = rcvmap_chunk(&qp->rcv, &s->rcv_chunks, pkt->psn);
 		if (chunk == NULL) {
 			sack_nack(s, now_ns, qp, pkt, MRC_NACK_NO_BITMAP);
@@ -307,7 +323,7 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 	}
 	drop = check(s, qp, pkt, &dst);
 	if (__builtin_expect(drop != MRC_KEEP, 0)) {
-		(void)count(s, qp, pkt, chunk, false, &at);
+		count_refused(s, qp, pkt, chunk);
 		sack_want(s, now_ns, qp, pkt);
 		return refuse(s, now_ns, qp, pkt->psn, drop);
 	}
@@ -315,7 +331,7 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 		memcpy(dst, frame + pkt->payload_off, pkt->payload_len);
 	s->counters.rx_data_packets++;
 	s->counters.rx_data_bytes += pkt->payload_len;
-	drop = count(s, qp, pkt, chunk, true, &at);
+	drop = count(s, qp, pkt, chunk, &at);
 	want_answers(s, now_ns, qp, pkt);
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return refuse(s, now_ns, qp, at, drop);

@@ -100,6 +100,14 @@ static bool send_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *bu
 	return false;
 }
 
+/* A positive one stops before a refused request, even when that was received. */
+static mrc_psn_t done_psn(const struct mrc_sched_qp *qp)
+{
+	if (qp->nak_syndrome != 0 && mrc_psn_le(qp->nak_psn, qp->rcv.cack))
+		return mrc_psn_add(qp->nak_psn, -1);
+	return qp->rcv.cack;
+}
+
 static void ack_build(const struct mrc_sched_qp *qp, bool nak, struct mrc_pkt *pkt_out)
 {
 	pkt_out->opcode = MRC_OP_ACK;
@@ -107,7 +115,7 @@ static void ack_build(const struct mrc_sched_qp *qp, bool nak, struct mrc_pkt *p
 	pkt_out->cls = MRC_CLASS_CONTROL;
 	pkt_out->pad = 0;
 	pkt_out->dqpn = qp->dest_qpn;
-	pkt_out->psn = nak ? qp->nak_psn : qp->rcv.cack;
+	pkt_out->psn = nak ? qp->nak_psn : done_psn(qp);
 	pkt_out->ack.syndrome = nak ? qp->nak_syndrome : MRC_AETH_ACK;
 	pkt_out->ack.msn = qp->rx_msn;
 }
