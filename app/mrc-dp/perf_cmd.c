@@ -39,6 +39,10 @@ struct options {
 	bool json, raw_only;
 };
 
+enum {
+	PEER_SECONDS = 20,
+};
+
 static volatile sig_atomic_t stop_signal;
 
 static void on_signal(int number)
@@ -206,6 +210,45 @@ static void loads_start(struct mrc_perf_host *host)
 		mrc_worker_command(host->eps[e].workers[0], &cmd);
 }
 
+static bool reachable(struct mrc_perf_host *host)
+{
+	bool all = true;
+
+	for (uint32_t e = 0; e < host->cfg.nb_endpoints; e++) {
+		struct mrc_endpoint *ep = &host->eps[e];
+
+		for (uint32_t p = 0; p < ep->ep->nb_planes; p++) {
+			struct mrc_cmd cmd = {
+				.kind = MRC_CMD_PLANE, .plane = (uint16_t)p, .on = true};
+
+			if (mrc_port_link_poll(&ep->ports[p])) {
+				cmd.on = ep->ports[p].link_up;
+				mrc_worker_command(ep->workers[0], &cmd);
+			}
+			all &= ep->ports[p].link_up && ep->workers[0]->has_mac[p];
+		}
+		mrc_worker_poll(ep->workers[0]);
+	}
+	return all;
+}
+
+/* Carriers up and link addresses known, before any clock runs. */
+static int peers_wait(struct mrc_perf_host *host, char *reason)
+{
+	uint64_t end = rte_rdtsc() + rte_get_tsc_hz() * PEER_SECONDS;
+
+	while (!reachable(host)) {
+		if (rte_rdtsc() < end && !stop_signal)
+			continue;
+		snprintf(reason, MRC_CFG_ERROR,
+			"the peer was not reached within %d s on every plane: no link, or no "
+			"answer to ARP or neighbour discovery; see \"mrc-dp doctor\"",
+			PEER_SECONDS);
+		return MRC_ERR_STATE;
+	}
+	return MRC_OK;
+}
+
 static int run(struct mrc_perf_host *host, struct mrc_perf_lane **lanes, char *reason)
 {
 	unsigned second = rte_get_next_lcore((unsigned)-1, 1, 0);
@@ -214,6 +257,8 @@ static int run(struct mrc_perf_host *host, struct mrc_perf_lane **lanes, char *r
 		snprintf(reason, MRC_CFG_ERROR, "two sides need two lcores; set \"lcores\"");
 		return MRC_ERR_INVAL;
 	}
+	if (peers_wait(host, reason) != MRC_OK)
+		return MRC_ERR_STATE;
 	loads_start(host);
 	start_agree(host);
 	if (host->cfg.nb_endpoints == 2)
