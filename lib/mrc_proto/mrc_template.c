@@ -3,6 +3,7 @@
  * mrc_template.c - L2-L4 headers: prepared once per (peer, plane), finished per packet with a copy
  * and a few stores.
  */
+#include "mrc_assert.h"
 #include "mrc_err.h"
 #include "mrc_pkt.h"
 
@@ -142,12 +143,14 @@ uint32_t mrc_template_put(const struct mrc_template *tmpl, const struct mrc_prot
 	const struct mrc_template_vary *vary, uint8_t *hdr)
 {
 	const struct mrc_choice *choice = &proto->choice;
-	uint32_t tclass = (uint32_t)proto->dscp[vary->cls] << 2 | vary->ecn;
+	uint32_t tclass;
 	uint32_t udp_len = (uint32_t)MRC_UDP_LEN + vary->body_len;
 	uint8_t *ip = hdr + tmpl->ip_off;
 	uint8_t *udp = hdr + tmpl->len - MRC_UDP_LEN;
 	uint32_t high = vary->ev >> 16, low = vary->ev & 0xFFFF;
 
+	MRC_ASSERT(vary->cls < MRC_NB_CLASSES);
+	tclass = (uint32_t)proto->dscp[vary->cls] << 2 | vary->ecn;
 	memcpy(hdr, tmpl->bytes, SHORT_LEN);
 	if (__builtin_expect(tmpl->len > SHORT_LEN, 0))
 		memcpy(hdr + SHORT_LEN, tmpl->bytes + SHORT_LEN, SHORT_LEN * 2);
