@@ -64,7 +64,7 @@ uint32_t mrc_endpoint_memory_mib(const struct mrc_cfg *cfg)
 static int pools_create(struct mrc_endpoint *ep, char *reason)
 {
 	for (uint32_t w = 0; w < ep->ep->nb_workers; w++) {
-		char name[RTE_MEMPOOL_NAMESIZE];
+		char name[64];
 		uint32_t nb = mrc_endpoint_pool_size(ep->cfg, ep->index);
 
 		snprintf(name, sizeof(name), "mbuf_%u_%u", ep->index, w);
@@ -175,7 +175,7 @@ static int captures_open(struct mrc_endpoint *ep, char *reason)
 {
 	for (uint32_t p = 0; p < ep->ep->nb_planes; p++) {
 		const char *path = ep->ep->planes[p].capture;
-		char name[RTE_RING_NAMESIZE];
+		char name[64];
 		int err;
 
 		if (path[0] == '\0')
@@ -196,7 +196,7 @@ static int captures_open(struct mrc_endpoint *ep, char *reason)
 static int worker_create(struct mrc_endpoint *ep, uint32_t index)
 {
 	struct mrc_worker *w = mrc_osmem_alloc(sizeof(*w));
-	char name[RTE_RING_NAMESIZE];
+	char name[64];
 
 	if (w == NULL)
 		return MRC_ERR_NOMEM;

@@ -55,7 +55,7 @@ static int rings_create(struct mrc_fabric_role *role, const struct mrc_cfg *cfg)
 				continue;
 			port->nb_queues = cfg->endpoints[h].nb_workers;
 			for (uint32_t q = 0; q < port->nb_queues; q++) {
-				char name[RTE_RING_NAMESIZE];
+				char name[64];
 
 				snprintf(name, sizeof(name), "fab_from_%u_%u_%u", h, p, q);
 				port->from[q] = rte_ring_create(name, TX_RING, SOCKET_ID_ANY,

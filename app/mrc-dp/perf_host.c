@@ -106,7 +106,7 @@ static int rings_make(const struct mrc_cfg *cfg, uint32_t p,
 	for (uint32_t e = 0; e < 2; e++) {
 		const struct mrc_cfg_plane *plane = &cfg->endpoints[e].planes[p];
 		struct rte_ring *ring;
-		char name[RTE_RING_NAMESIZE];
+		char name[64];
 
 		snprintf(name, sizeof(name), "perf_%u_%u", p, e);
 		ring = rte_ring_create(name,

@@ -243,7 +243,7 @@ static int direct_rings(struct run *run)
 			if (plane->link != MRC_LINK_DIRECT)
 				continue;
 			for (uint32_t w = 0; w < run->cfg.endpoints[e].nb_workers; w++) {
-				char name[RTE_RING_NAMESIZE];
+				char name[64];
 
 				snprintf(name, sizeof(name), "direct_%u_%u_%u", e, p, w);
 				run->direct[e][p][w] = rte_ring_create(name, rte_align32pow2(size),
