@@ -39,7 +39,7 @@ struct pcap_record {
 };
 
 int mrc_capture_open(struct mrc_capture **capture_out, const char *path, const char *name,
-	uint32_t mtu, const struct mrc_clock *clock)
+	uint32_t buf_len, const struct mrc_clock *clock)
 {
 	const struct pcap_head head = {.magic = PCAP_MAGIC_NS,
 		.major = 2,
@@ -52,7 +52,7 @@ int mrc_capture_open(struct mrc_capture **capture_out, const char *path, const c
 	if (c == NULL)
 		return MRC_ERR_NOMEM;
 	c->clock = clock;
-	c->pool = mrc_port_pool_create(name, MRC_CAPTURE_FRAMES, mtu, SOCKET_ID_ANY, 0);
+	c->pool = mrc_port_pool_create(name, MRC_CAPTURE_FRAMES, buf_len);
 	c->ring = rte_ring_create(name, MRC_CAPTURE_FRAMES + 1, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	if (c->pool == NULL || c->ring == NULL) {
 		mrc_capture_close(c);

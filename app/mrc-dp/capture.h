@@ -18,9 +18,10 @@
 
 struct mrc_capture; /* opaque */
 
-/* Opens (and empties) the file. Errors: MRC_ERR_INVAL (errno says why), MRC_ERR_NOMEM. */
+/* Opens (and empties) the file; buf_len as of the planes' pools. Errors: MRC_ERR_INVAL (errno says
+ * why), MRC_ERR_NOMEM. */
 int mrc_capture_open(struct mrc_capture **capture_out, const char *path, const char *name,
-	uint32_t mtu, const struct mrc_clock *clock);
+	uint32_t buf_len, const struct mrc_clock *clock);
 /* Writes what is left; NULL is allowed. */
 void mrc_capture_close(struct mrc_capture *capture);
 

@@ -19,6 +19,36 @@ uint32_t mrc_cfg_mtu_needed(const struct mrc_cfg *cfg)
 	return (v4 ? 20u : 40u) + 8 + 12 + 4 + 4 + 16 + 4 + cfg->pmtu + MRC_ICRC_LEN;
 }
 
+/*
+ * The ring spends up to 66 bytes of a frame on its own. The driver takes the ring for one array, so
+ * that a block must be a whole number of frames: multiples of 512 fit eight to a multiple of a
+ * page.
+ */
+uint32_t mrc_cfg_ring_frame_len(const struct mrc_cfg *cfg)
+{
+	return (mrc_cfg_frame_len(mrc_cfg_mtu_needed(cfg)) + 66 + 511) / 512 * 512;
+}
+
+uint32_t mrc_cfg_buf_len(const struct mrc_cfg *cfg)
+{
+	uint32_t len = (mrc_cfg_frame_len(mrc_cfg_mtu_needed(cfg)) + 63) / 64 * 64;
+
+	for (uint32_t e = 0; e < cfg->nb_endpoints; e++)
+		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++) {
+			const char *device = cfg->endpoints[e].planes[p].device;
+			uint32_t ring_len = 0;
+			char size[32];
+
+			if (strncmp(device, "net_af_packet", 13) != 0)
+				continue;
+			ring_len = mrc_cfg_devarg(device, "framesz", size, sizeof(size))
+					   ? (uint32_t)strtoul(size, NULL, 0)
+					   : mrc_cfg_ring_frame_len(cfg);
+			len = ring_len > len ? ring_len : len;
+		}
+	return len < 32768 ? len : 32768;
+}
+
 bool mrc_cfg_devarg(const char *device, const char *name, char *out, uint32_t room)
 {
 	size_t name_len = strlen(name);

@@ -49,7 +49,7 @@ uint32_t mrc_endpoint_pool_size(const struct mrc_cfg *cfg, uint32_t index)
 
 uint32_t mrc_endpoint_memory_mib(const struct mrc_cfg *cfg)
 {
-	uint64_t frame = mrc_port_frame_len(mrc_cfg_mtu_needed(cfg)) + MBUF_OVERHEAD;
+	uint64_t frame = mrc_cfg_buf_len(cfg) + MBUF_OVERHEAD;
 	uint64_t total = 48ull << 20;
 
 	for (uint32_t e = 0; e < cfg->nb_endpoints; e++) {
@@ -68,8 +68,7 @@ static int pools_create(struct mrc_endpoint *ep, char *reason)
 		uint32_t nb = mrc_endpoint_pool_size(ep->cfg, ep->index);
 
 		snprintf(name, sizeof(name), "mbuf_%u_%u", ep->index, w);
-		ep->pools[w] = mrc_port_pool_create(
-			name, nb, mrc_cfg_mtu_needed(ep->cfg), SOCKET_ID_ANY, 0);
+		ep->pools[w] = mrc_port_pool_create(name, nb, mrc_cfg_buf_len(ep->cfg));
 		if (ep->pools[w] == NULL)
 			return mrc_endpoint_refuse(reason,
 				"memory.mib: no room for %u packet buffers (%s); raise it", nb,

@@ -146,8 +146,7 @@ int mrc_fabric_role_create(struct mrc_fabric_role *role, const struct mrc_cfg *c
 	for (uint32_t h = 0; h < role->nb_hosts; h++)
 		for (uint32_t p = 0; p < role->nb_planes; p++)
 			atomic_init(&role->ports[h][p].carrier, true);
-	role->pool = mrc_port_pool_create(
-		"fab_copies", CLONE_POOL, mrc_cfg_mtu_needed(cfg), SOCKET_ID_ANY, 0);
+	role->pool = mrc_port_pool_create("fab_copies", CLONE_POOL, mrc_cfg_buf_len(cfg));
 	err = role->pool == NULL ? MRC_ERR_NOMEM : rings_create(role, cfg);
 	if (!err)
 		err = fabric_create(role, cfg, env);

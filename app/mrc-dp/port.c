@@ -76,7 +76,7 @@ static int configure(struct mrc_port *port, const struct rte_eth_dev_info *info,
 			info->flow_type_rss_offloads & (RTE_ETH_RSS_UDP | RTE_ETH_RSS_IP);
 	}
 	port->mtu_by_driver =
-		info->max_mtu >= want->mtu && info->max_rx_pktlen >= mrc_port_frame_len(want->mtu);
+		info->max_mtu >= want->mtu && info->max_rx_pktlen >= mrc_cfg_frame_len(want->mtu);
 	if (port->mtu_by_driver) {
 		err = rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq, &conf);
 		if (err == 0 && rte_eth_dev_set_mtu(port->id, (uint16_t)want->mtu) == 0)
@@ -196,12 +196,8 @@ int mrc_port_ring_create(const char *name, struct rte_ring *const rx[], uint32_t
 	return id < 0 ? MRC_ERR_NOMEM : id;
 }
 
-struct rte_mempool *mrc_port_pool_create(
-	const char *name, uint32_t nb, uint32_t mtu, int numa_node, uint32_t priv_len)
+struct rte_mempool *mrc_port_pool_create(const char *name, uint32_t nb, uint32_t buf_len)
 {
-	uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(mrc_port_frame_len(mtu), 64);
-
-	return rte_pktmbuf_pool_create_by_ops(name, nb, POOL_CACHE,
-		(uint16_t)RTE_ALIGN_CEIL(priv_len, RTE_MBUF_PRIV_ALIGN), (uint16_t)room, numa_node,
-		"lf_stack");
+	return rte_pktmbuf_pool_create_by_ops(name, nb, POOL_CACHE, 0,
+		(uint16_t)(RTE_PKTMBUF_HEADROOM + buf_len), SOCKET_ID_ANY, "lf_stack");
 }

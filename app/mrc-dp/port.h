@@ -13,6 +13,7 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
+#include "config.h"
 #include "mrc_err.h"
 
 #define MRC_PORT_MAX_QUEUES 8
@@ -57,16 +58,9 @@ int mrc_port_ring_create(const char *name, struct rte_ring *const rx[], uint32_t
 	struct rte_ring *const tx[], uint32_t nb_tx);
 
 /*
- * A pool for frames of up to mtu bytes of IP, last-in-first-out so that the working set stays in
- * the cache. NULL when memory is short (rte_errno says why).
+ * A pool of buffers of buf_len bytes (behind the headroom), last-in-first-out so that the working
+ * set stays in the cache. NULL when memory is short (rte_errno says why).
  */
-struct rte_mempool *mrc_port_pool_create(
-	const char *name, uint32_t nb, uint32_t mtu, int numa_node, uint32_t priv_len);
-
-/* Largest frame (without FCS) that carries an IP packet of mtu bytes behind a VLAN tag. */
-static inline uint32_t mrc_port_frame_len(uint32_t mtu)
-{
-	return mtu + 14 + 4;
-}
+struct rte_mempool *mrc_port_pool_create(const char *name, uint32_t nb, uint32_t buf_len);
 
 #endif

@@ -98,8 +98,10 @@ static int memif_socket_free(struct run *run, const char *device)
 }
 
 /* Buffers that take a whole frame, where the file does not say otherwise. */
-static const char *device_complete(const char *device, char *buf, size_t room)
+static const char *device_complete(
+	const struct mrc_cfg *cfg, const char *device, char *buf, size_t room)
 {
+	uint32_t frame_len = mrc_cfg_ring_frame_len(cfg);
 	char value[32];
 
 	if (strncmp(device, "net_memif", 9) == 0 &&
@@ -107,7 +109,8 @@ static const char *device_complete(const char *device, char *buf, size_t room)
 		snprintf(buf, room, "%s,bsize=8192", device);
 	else if (strncmp(device, "net_af_packet", 13) == 0 &&
 		 !mrc_cfg_devarg(device, "framesz", value, sizeof(value)))
-		snprintf(buf, room, "%s,framesz=8192,blocksz=65536,framecnt=512", device);
+		snprintf(buf, room, "%s,framesz=%u,blocksz=%u,framecnt=512", device, frame_len,
+			frame_len * 8);
 	else
 		snprintf(buf, room, "%s", device);
 	return buf;
@@ -144,7 +147,7 @@ static int eal_start(struct run *run)
 			if (code)
 				return code;
 			vdevs[plan.nb_vdevs] = device_complete(
-				plane->device, texts[plan.nb_vdevs], sizeof(texts[0]));
+				cfg, plane->device, texts[plan.nb_vdevs], sizeof(texts[0]));
 			plan.nb_vdevs++;
 		}
 	snprintf(prefix, sizeof(prefix), "mrc-dp-%d", (int)getpid());

@@ -77,7 +77,7 @@ static int setup(void **state)
 	if (rte_eal_init(7, argv) < 0)
 		return -1;
 	test_env_init(&te, 0x57A5);
-	pool = mrc_port_pool_create("test", NB_FRAMES, 1500, SOCKET_ID_ANY, 0);
+	pool = mrc_port_pool_create("test", NB_FRAMES, 2048);
 	rte_eth_fp_ops[0].tx_pkt_burst = mock_tx;
 	rte_eth_fp_ops[0].txq.data = mock_queues;
 	return pool ? 0 : -1;
