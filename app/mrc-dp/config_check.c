@@ -379,7 +379,7 @@ static void cfg_default(struct mrc_cfg *cfg)
 	cfg->cc.base_rtt_ns = 100000;
 	cfg->cc.nscc.algorithm = MRC_NSCC_UET10;
 	cfg->qp = (struct mrc_cfg_qp){
-		.mpr = MRC_MPR_MAX, .ttl = 64, .timeout = 12, .linear_cnt = 3, .exp_cnt = 7};
+		.mpr = MRC_MPR_MAX, .ttl = 64, .timeout = 14, .linear_cnt = 3, .exp_cnt = 7};
 	cfg->fabric = (struct mrc_cfg_fabric){.leaves = 2,
 		.spines = 2,
 		.hosts_per_leaf = 1,

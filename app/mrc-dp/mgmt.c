@@ -106,13 +106,18 @@ static bool senders_done(struct mrc_mgmt *m, const struct mrc_endpoint *ep, uint
 	return true;
 }
 
+/* Messages that a load completed; its failed requests are added up on the way. */
 static uint64_t load_sent(struct mrc_mgmt *m, const struct mrc_endpoint *ep, uint32_t load)
 {
 	uint32_t index;
 	struct mrc_worker *w = mrc_endpoint_load_worker(ep, load, &index);
+	const struct mrc_load_result *result = &m->view.loads[index].result;
 
 	mrc_worker_view_read(w, &m->view);
-	return m->view.loads[index].result.tx_messages;
+	for (uint32_t s = 1; s <= MRC_WC_FATAL_ERR; s++)
+		m->view_errors += result->tx_errors[s];
+	m->view_errors += result->post_errors;
+	return result->tx_messages;
 }
 
 /* ---- carriers
@@ -356,7 +361,16 @@ static void result_take(struct mrc_mgmt *m, const json_t *msg)
 		m->peer_rx[p] = (uint64_t)json_integer_value(
 			json_array_get(json_object_get(msg, "rx_packets"), p));
 	m->result_got = true;
-	mrc_oob_send(m->oob, json_pack("{s:s}", "msg", "bye"));
+	mrc_oob_send(m->oob, json_pack("{s:s,s:b}", "msg", "bye", "good",
+				     m->failure[0] == '\0' && m->peer_found.bytes_corrupt == 0 &&
+					     m->view_errors == 0));
+}
+
+static void bye_take(struct mrc_mgmt *m, const json_t *msg)
+{
+	if (!json_is_true(json_object_get(msg, "good")))
+		fail(m, "the requester saw failed requests; see its report");
+	m->oob->closed = true;
 }
 
 static void peer_turn(struct mrc_mgmt *m)
@@ -369,7 +383,7 @@ static void peer_turn(struct mrc_mgmt *m)
 	else if (kind && strcmp(kind, "result") == 0)
 		result_take(m, msg);
 	else if (kind && strcmp(kind, "bye") == 0 && !m->eps[0].is_sender)
-		m->oob->closed = true;
+		bye_take(m, msg);
 	json_decref(msg);
 	if (!m->oob->closed || m->result_sent || m->result_got)
 		return;

@@ -49,6 +49,7 @@ struct mrc_mgmt {
 	uint64_t peer_rx[MRC_MAX_PLANES]; /* packets that reached the peer */
 	char failure[MRC_OUTCOME_TEXT];
 	struct mrc_worker_view view;  /* scratch */
+	uint64_t view_errors;         /* failed requests of the senders here, when they were done */
 	struct mrc_timeline timeline; /* of the whole run */
 	/* of the last progress line */
 	struct mrc_sched_counters seen;
