@@ -78,7 +78,7 @@ mrc_psn_t rcvmap_run_end(const struct rcvmap *map, const struct pool *pool);
 /* Moves the left edge to a PSN of that run and gives back the chunks below. */
 void rcvmap_advance(struct rcvmap *map, struct pool *pool, mrc_psn_t to);
 
-/* Bit i = PSN base + i was received, for any base above cack. */
+/* Bit i = PSN base + i was received; base above cack and inside the window. */
 uint64_t rcvmap_word(const struct rcvmap *map, const struct pool *pool, mrc_psn_t base);
 
 static inline uint32_t map_bit(mrc_psn_t psn)

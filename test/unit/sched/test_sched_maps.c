@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Receive map and sent map against plain arrays, across the wrap of the PSN. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rcvmap.h"
+#include "sentmap.h"
+#include "test_env.h"
+
+#define WINDOW   1024
+#define NB_SLOTS 16
+#define SPACE    (1 << MRC_PSN_BITS)
+#define NB_CHUNK 12
+
+struct rcv_rig {
+	struct pool pool;
+	uint16_t ids[NB_CHUNK], slots[NB_SLOTS];
+	struct rcvmap map;
+};
+
+static void rcv_start(struct rcv_rig *rig, uint32_t nb_chunks, mrc_psn_t cack)
+{
+	pool_init(&rig->pool, calloc(nb_chunks, sizeof(struct rcv_chunk)), sizeof(struct rcv_chunk),
+		rig->ids, nb_chunks);
+	rcvmap_init(&rig->map, rig->slots, NB_SLOTS, cack);
+}
+
+static void rcv_stop(struct rcv_rig *rig)
+{
+	rcvmap_clear(&rig->map, &rig->pool);
+	assert_int_equal(rig->pool.nb_free, rig->pool.nb);
+	free(rig->pool.mem);
+}
+
+/* One packet as the responder takes it; false when there is no chunk. */
+static bool rcv_take(struct rcv_rig *rig, mrc_psn_t psn)
+{
+	struct rcv_chunk *chunk;
+
+	if (rcvmap_at_edge(&rig->map, psn)) {
+		rcvmap_step(&rig->map, &rig->pool);
+		rcvmap_advance(&rig->map, &rig->pool, rcvmap_run_end(&rig->map, &rig->pool));
+		return true;
+	}
+	chunk = rcvmap_chunk(&rig->map, &rig->pool, psn);
+	if (chunk == NULL)
+		return false;
+	rcvmap_set(&rig->map, chunk, psn);
+	return true;
+}
+
+static void rcv_compare(struct rcv_rig *rig, const uint8_t *got, mrc_psn_t first, int32_t nb)
+{
+	mrc_psn_t edge = first, max;
+	uint32_t ooo = 0;
+
+	while (mrc_psn_diff(edge, first) < nb && got[mrc_psn_diff(edge, first)])
+		edge = mrc_psn_add(edge, 1);
+	edge = mrc_psn_add(edge, -1);
+	assert_int_equal(rig->map.cack.v, edge.v);
+	max = edge;
+	for (int32_t i = mrc_psn_diff(edge, first) + 1; i < nb; i++) {
+		ooo += got[i];
+		if (got[i])
+			max = mrc_psn_add(first, i);
+	}
+	assert_int_equal(rig->map.nb_ooo, ooo);
+	assert_int_equal(rig->map.max_rcv.v, max.v);
+	for (int32_t i = mrc_psn_diff(edge, first) + 1; i <= mrc_psn_diff(max, first); i += 37) {
+		mrc_psn_t base = mrc_psn_add(first, i);
+		uint64_t word = rcvmap_word(&rig->map, &rig->pool, base);
+
+		for (int32_t k = 0; k < 64 && i + k < nb; k++)
+			assert_int_equal(word >> k & 1, got[i + k]);
+	}
+}
+
+static void rcv_random_order(void **state)
+{
+	static const uint32_t starts[] = {0, 0x7FFFF0, 0xFFFFF0, 0xFFFF80, 127, 128};
+	static uint8_t got[4 * WINDOW];
+	struct test_env te;
+
+	test_env_init(&te, 0xB1);
+	for (uint32_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
+		mrc_psn_t first = mrc_psn(starts[s]);
+		struct rcv_rig rig;
+
+		memset(got, 0, sizeof(got));
+		rcv_start(&rig, NB_CHUNK, mrc_psn_add(first, -1));
+		while (mrc_psn_diff(rig.map.cack, first) < 4 * WINDOW - 1) {
+			int32_t ahead = (int32_t)test_random_below(
+				&te, test_random_below(&te, 4) ? 90 : WINDOW);
+			mrc_psn_t psn = mrc_psn_add(rig.map.cack, 1 + ahead);
+			int32_t at = mrc_psn_diff(psn, first);
+
+			if (at >= 4 * WINDOW)
+				continue;
+			if (ahead > 0)
+				assert_int_equal(rcvmap_has(&rig.map, &rig.pool, psn), got[at]);
+			if (got[at])
+				continue;
+			assert_true(rcv_take(&rig, psn));
+			got[at] = 1;
+			if (test_random_below(&te, 16) == 0)
+				rcv_compare(&rig, got, first, 4 * WINDOW);
+		}
+		assert_int_equal(rig.map.nb_chunks, 0);
+		rcv_stop(&rig);
+	}
+}
+
+/* A stream in order takes no chunk at all. */
+static void rcv_in_order_is_free(void **state)
+{
+	struct rcv_rig rig;
+
+	rcv_start(&rig, 1, mrc_psn(SPACE - 300));
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_true(rcv_take(&rig, mrc_psn_add(rig.map.cack, 1)));
+		assert_int_equal(rig.pool.nb_free, 1);
+	}
+	rcv_stop(&rig);
+}
+
+/* With the budget spent, the packet at the left edge is still taken and frees what waited. */
+static void rcv_spent_budget(void **state)
+{
+	mrc_psn_t first = mrc_psn(1000); /* 1024 begins a chunk */
+	struct rcv_rig rig;
+
+	rcv_start(&rig, 1, mrc_psn(999));
+	assert_true(rcv_take(&rig, mrc_psn(1024)));
+	assert_false(rcv_take(&rig, mrc_psn(1001)));
+	for (uint32_t i = 0; i < 24; i++)
+		assert_true(rcv_take(&rig, mrc_psn_add(first, (int32_t)i)));
+	assert_int_equal(rig.map.cack.v, 1024);
+	assert_int_equal(rig.pool.nb_free, 1);
+	rcv_stop(&rig);
+}
+
+/* ---- sent map ---- */
+
+enum life {
+	UNSENT,
+	FLYING,
+	LOST,
+	DONE,
+};
+
+struct sent_rig {
+	struct sent_pools pools;
+	uint16_t ids[2][NB_CHUNK], slots[NB_SLOTS];
+	struct sentmap map;
+	mrc_psn_t first;
+	uint8_t life[4 * WINDOW];
+};
+
+static void sent_start(struct sent_rig *rig, uint32_t nb_chunks, mrc_psn_t first)
+{
+	pool_init(&rig->pools.chunks, calloc(nb_chunks, sizeof(struct sent_chunk)),
+		sizeof(struct sent_chunk), rig->ids[0], nb_chunks);
+	pool_init(&rig->pools.evs, calloc(nb_chunks, sizeof(struct sent_evs)),
+		sizeof(struct sent_evs), rig->ids[1], nb_chunks);
+	sentmap_init(&rig->map, rig->slots, NB_SLOTS, first);
+	rig->first = first;
+	memset(rig->life, UNSENT, sizeof(rig->life));
+}
+
+static void sent_stop(struct sent_rig *rig)
+{
+	sentmap_clear(&rig->map, &rig->pools);
+	assert_int_equal(rig->pools.chunks.nb_free, rig->pools.chunks.nb);
+	assert_int_equal(rig->pools.evs.nb_free, rig->pools.evs.nb);
+	free(rig->pools.chunks.mem);
+	free(rig->pools.evs.mem);
+}
+
+static uint16_t size_of(int32_t at)
+{
+	return (uint16_t)(100 + at % 7);
+}
+
+static bool sent_push(struct sent_rig *rig, uint16_t ev)
+{
+	int32_t at = mrc_psn_diff(rig->map.next, rig->first);
+
+	if (!sentmap_reserve(&rig->map, &rig->pools))
+		return false;
+	sentmap_push(&rig->map, &rig->pools,
+		&(struct sent){.sent_ns = (uint64_t)at, .size = size_of(at), .ev = ev});
+	rig->life[at] = FLYING;
+	return true;
+}
+
+static void sent_compare(struct sent_rig *rig)
+{
+	uint64_t book = 0;
+	uint32_t open = 0, lost = 0;
+
+	for (int32_t at = 0; at < 4 * WINDOW; at++) {
+		mrc_psn_t psn = mrc_psn_add(rig->first, at);
+
+		assert_int_equal(sentmap_is_open(&rig->map, &rig->pools, psn),
+			rig->life[at] == FLYING || rig->life[at] == LOST);
+		assert_int_equal(
+			sentmap_is_lost(&rig->map, &rig->pools, psn), rig->life[at] == LOST);
+		book += rig->life[at] == FLYING ? size_of(at) : 0;
+		open += rig->life[at] == FLYING || rig->life[at] == LOST;
+		lost += rig->life[at] == LOST;
+	}
+	assert_int_equal(rig->map.book, book);
+	assert_int_equal(sentmap_recount(&rig->map, &rig->pools), book);
+	assert_int_equal(rig->map.nb_open, open);
+	assert_int_equal(rig->map.nb_lost, lost);
+	if (lost != 0) {
+		int32_t at = mrc_psn_diff(sentmap_first_lost(&rig->map, &rig->pools), rig->first);
+
+		for (int32_t i = 0; i < at; i++)
+			assert_int_not_equal(rig->life[i], LOST);
+		assert_int_equal(rig->life[at], LOST);
+	}
+}
+
+/* One random event; what the map answers must be what the array says. */
+static void sent_step(struct sent_rig *rig, struct test_env *te)
+{
+	int32_t window = mrc_psn_diff(rig->map.next, rig->map.una);
+	int32_t una = mrc_psn_diff(rig->map.una, rig->first), at;
+	mrc_psn_t psn;
+
+	if (window < WINDOW && (window == 0 || test_random_below(te, 2) == 0)) {
+		if (mrc_psn_diff(rig->map.next, rig->first) < 4 * WINDOW)
+			assert_true(sent_push(rig, (uint16_t)test_random_below(te, 64)));
+		return;
+	}
+	at = una + (int32_t)test_random_below(te, (uint32_t)window);
+	psn = mrc_psn_add(rig->first, at);
+	switch (test_random_below(te, 4)) {
+	case 0:
+		assert_int_equal(
+			sentmap_lose(&rig->map, &rig->pools, psn), rig->life[at] == FLYING);
+		if (rig->life[at] == FLYING)
+			rig->life[at] = LOST;
+		break;
+	case 1:
+		if (rig->life[at] != LOST)
+			break;
+		sentmap_resend(&rig->map, &rig->pools, psn, 7, 99);
+		rig->life[at] = FLYING;
+		break;
+	default:
+		assert_int_equal(sentmap_ack(&rig->map, &rig->pools, psn),
+			rig->life[at] == FLYING ? SENT_WAS_FLYING
+			: rig->life[at] == LOST ? SENT_WAS_LOST
+						: SENT_WAS_DONE);
+		rig->life[at] = DONE;
+	}
+	while (rig->life[una] == DONE && una < mrc_psn_diff(rig->map.next, rig->first))
+		una++;
+	if (test_random_below(te, 8) == 0)
+		sentmap_advance(&rig->map, &rig->pools, mrc_psn_add(rig->first, una));
+}
+
+static void sent_random_life(void **state)
+{
+	static const uint32_t starts[] = {0, 0x7FFFF0, 0xFFFFF0, 0xFFFF80};
+	static struct sent_rig rig;
+	struct test_env te;
+
+	test_env_init(&te, 0xC1);
+	for (uint32_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
+		sent_start(&rig, NB_CHUNK, mrc_psn(starts[s]));
+		for (uint32_t i = 0; i < 30000; i++) {
+			sent_step(&rig, &te);
+			if (i % 64 == 0)
+				sent_compare(&rig);
+		}
+		sent_stop(&rig);
+	}
+}
+
+/* The chain of one entropy value leads from each packet to the one before it on that path. */
+static void sent_chains(void **state)
+{
+	struct sent_rig rig;
+
+	sent_start(&rig, NB_CHUNK, mrc_psn(0xFFFFE0));
+	for (uint32_t i = 0; i < 300; i++)
+		assert_true(sent_push(&rig, (uint16_t)(i % 10)));
+	for (int32_t i = 0; i < 300; i++) {
+		const struct sent *sent =
+			sentmap_at(&rig.map, &rig.pools, mrc_psn_add(rig.first, i));
+
+		if (i < 10)
+			assert_int_equal(sent->prev, SENT_NO_PREV);
+		else
+			assert_int_equal(sent->prev, mrc_psn_add(rig.first, i - 10).v);
+	}
+	sent_stop(&rig);
+}
+
+static void sent_budget(void **state)
+{
+	struct sent_rig rig;
+
+	sent_start(&rig, 2, mrc_psn(100));
+	for (uint32_t i = 0; i < 28 + 128; i++)
+		assert_true(sent_push(&rig, 0));
+	assert_false(sent_push(&rig, 0));
+	for (int32_t i = 0; i < 28; i++)
+		(void)sentmap_ack(&rig.map, &rig.pools, mrc_psn(100 + (uint32_t)i));
+	sentmap_advance(&rig.map, &rig.pools, mrc_psn(128));
+	assert_true(sent_push(&rig, 0));
+	sent_stop(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rcv_random_order),
+		cmocka_unit_test(rcv_in_order_is_free),
+		cmocka_unit_test(rcv_spent_budget),
+		cmocka_unit_test(sent_random_life),
+		cmocka_unit_test(sent_chains),
+		cmocka_unit_test(sent_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
