@@ -29,12 +29,18 @@ void mrc_progress_head(struct mrc_mgmt *m)
 	if (m->progress == NULL)
 		return;
 	fprintf(m->progress,
-		"  time   goodput      packets/s   retransmitted  share of packets by plane\n");
+		"  time   goodput      packets/s   retransmitted  data packets by plane\n");
 	fprintf(m->progress, "                                               ");
 	for (uint32_t p = 0; p < nb_planes; p++)
 		fprintf(m->progress, "  %5u", p);
 	fputc('\n', m->progress);
 	fflush(m->progress);
+}
+
+/* Data packets on a plane, retransmissions included: answers say nothing on where data goes. */
+static uint64_t plane_data(const struct mrc_sched_counters *counters, uint32_t plane)
+{
+	return counters->planes[plane].tx_data_packets + counters->planes[plane].tx_retransmits;
 }
 
 /* What the time since the last call came to; moves the mark. */
@@ -52,7 +58,7 @@ static void row_take(struct mrc_mgmt *m, uint64_t now_ns, struct mrc_timeline_ro
 	row.packets = now.tx_packets - then->tx_packets;
 	row.retransmits = now.retransmits - then->retransmits;
 	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes; p++)
-		row.plane_packets[p] = now.planes[p].tx_packets - then->planes[p].tx_packets;
+		row.plane_packets[p] = plane_data(&now, p) - plane_data(then, p);
 	m->seen = now;
 	m->seen_ns = now_ns;
 	*row_out = row;
@@ -61,6 +67,7 @@ static void row_take(struct mrc_mgmt *m, uint64_t now_ns, struct mrc_timeline_ro
 void mrc_progress_line(struct mrc_mgmt *m, uint64_t now_ns)
 {
 	struct mrc_timeline_row row;
+	uint64_t total = 0;
 	double seconds;
 
 	if (now_ns <= m->seen_ns)
@@ -74,9 +81,10 @@ void mrc_progress_line(struct mrc_mgmt *m, uint64_t now_ns)
 		(double)(now_ns - m->begin_ns) * 1e-9, (double)row.bytes * 8e-9 / seconds,
 		(double)row.packets / seconds, row.retransmits);
 	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes; p++)
+		total += row.plane_packets[p];
+	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes; p++)
 		fprintf(m->progress, "  %4.1f%%",
-			row.packets ? 100.0 * (double)row.plane_packets[p] / (double)row.packets
-				    : 0.0);
+			total ? 100.0 * (double)row.plane_packets[p] / (double)total : 0.0);
 	fputc('\n', m->progress);
 	fflush(m->progress);
 }
