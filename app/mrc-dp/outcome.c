@@ -352,6 +352,15 @@ static json_t *recovery_json(const struct mrc_sched_counters *e)
 		"timeouts", number(e->timeouts));
 }
 
+static json_t *control_json(const struct mrc_sched_counters *e)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "tx_sack", number(e->tx_sack),
+		"tx_nack", number(e->tx_nack), "tx_ack", number(e->tx_ack), "tx_probe",
+		number(e->tx_probe), "tx_endpoint_requests", number(e->ep_req_tx),
+		"rx_endpoint_requests", number(e->ep_req_rx), "tx_endpoint_responses",
+		number(e->ep_rsp_tx), "rx_endpoint_responses", number(e->ep_rsp_rx));
+}
+
 static json_t *l2_json(const struct mrc_outcome *o)
 {
 	json_t *events = json_object();
@@ -382,6 +391,7 @@ json_t *mrc_outcome_json(const struct mrc_outcome *o)
 	json_object_set_new(json, "data_packets", number(e->tx_data_packets));
 	json_object_set_new(json, "retransmitted_packets", number(e->retransmits));
 	json_object_set_new(json, "recovery", recovery_json(e));
+	json_object_set_new(json, "control", control_json(e));
 	json_object_set_new(json, "ecn_marks", number(e->ecn_marks));
 	json_object_set_new(json, "planes", planes_json(o));
 	json_object_set_new(json, "drops", drops_json(o));
