@@ -14,6 +14,7 @@
 #define SETTLE_NS    (2 * SECOND) /* some planes resolved: wait so long for the others */
 #define STALL_NS     (30 * SECOND)
 #define INTERRUPT_NS (500 * MS)
+#define ABSENT_NS    (100 * MS)
 #define GOODBYE_NS   (1 * SECOND)
 
 void mrc_mgmt_init(struct mrc_mgmt *mgmt, const struct mrc_cfg *cfg, const struct mrc_clock *clock,
@@ -421,6 +422,10 @@ void mrc_mgmt_poll(struct mrc_mgmt *m)
 	captures_write(m);
 	if (now_ns < m->next_ns)
 		return;
+	/* What the host took away from this thread does not count against the run. */
+	if (m->last_ns && now_ns - m->last_ns > ABSENT_NS && m->deadline_ns != UINT64_MAX)
+		m->deadline_ns += now_ns - m->last_ns;
+	m->last_ns = now_ns;
 	m->next_ns = now_ns + TURN_NS;
 	if (now_ns >= m->link_ns) {
 		carriers_poll(m);

@@ -229,7 +229,7 @@ static void burst_take(
 	frames_take(w, now_ns, bufs, frames, kept);
 }
 
-static uint32_t rx_turn(struct mrc_worker *w, uint64_t now_ns)
+static uint32_t rx_turn(struct mrc_worker *w)
 {
 	struct rte_mbuf *frames[MRC_WORKER_BURST];
 	uint32_t moved = 0;
@@ -245,7 +245,9 @@ static uint32_t rx_turn(struct mrc_worker *w, uint64_t now_ns)
 				continue;
 			if (unlikely(plane->capture != NULL))
 				mrc_capture_take(plane->capture, frames, n);
-			burst_take(w, now_ns, p, frames, n);
+			/* Fresh time: a round trip measured with an older one would come out too
+			 * short, for ever, if the CPU was taken away in between. */
+			burst_take(w, worker_now(w), p, frames, n);
 			moved += n;
 		}
 	}
@@ -426,8 +428,8 @@ static void events_turn(struct mrc_worker *w)
 
 uint32_t mrc_worker_poll(struct mrc_worker *w)
 {
+	uint32_t moved = rx_turn(w);
 	uint64_t now_ns = worker_now(w);
-	uint32_t moved = rx_turn(w, now_ns);
 
 	if (w->nb_workers > 1)
 		moved += handover_turn(w, now_ns);
