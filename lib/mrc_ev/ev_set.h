@@ -63,6 +63,7 @@ struct mrc_ev_set {
 	uint32_t nb_evs;
 	uint32_t nb_walk; /* over all planes */
 	uint32_t nb_bad;
+	uint32_t probe_at; /* in the list of bad ones: where looking for due probes goes on */
 	uint32_t min_active;
 	uint8_t nb_planes;
 	uint8_t revive_count;

@@ -157,9 +157,11 @@ int mrc_ev_set_state(
  */
 void mrc_ev_plane(struct mrc_ev_set *set, uint64_t now_ns, uint8_t plane, bool usable);
 
-/* Index of an EV that wants a probe now (and notes that one is sent), or MRC_EV_NONE. */
+/* Index of an EV that wants a probe now (and notes that one is sent), or MRC_EV_NONE. Ask until
+ * MRC_EV_NONE. */
 uint32_t mrc_ev_probe_next(struct mrc_ev_set *set, uint64_t now_ns);
-/* When mrc_ev_probe_next is worth asking again; UINT64_MAX = nothing to probe. */
+/* When mrc_ev_probe_next is worth asking again; UINT64_MAX = nothing to probe. May be early before
+ * mrc_ev_probe_next has said MRC_EV_NONE. */
 uint64_t mrc_ev_deadline(const struct mrc_ev_set *set);
 
 /* A change that the controller wants to hear of (GOOD and ASSUMED_BAD only). */

@@ -41,12 +41,13 @@ static inline uint32_t step(struct mrc_ev_set *set, const struct ev_plane *plane
 /*
  * Next entry of one plane, or MRC_EV_NONE when it holds nothing but `avoid`. Ends: with more than
  * half SKIP the first one met is taken, otherwise at least one other is GOOD, or becomes so when it
- * is passed.
+ * is passed. The one that this packet passed serves it only after a full pass.
  */
 static inline uint32_t walk_plane(struct mrc_ev_set *set, struct ev_plane *plane, uint64_t now_ns,
 	uint32_t *walk, uint32_t avoid)
 {
-	bool reset = false;
+	uint32_t passed = MRC_EV_NONE;
+	uint32_t again = 1; /* a new pass may begin at once with the one passed: not yet */
 
 	if (plane->nb_walk == 1 && (plane->walk[0] & ~EV_SKIP_FLAG) == avoid)
 		return MRC_EV_NONE;
@@ -58,7 +59,7 @@ static inline uint32_t walk_plane(struct mrc_ev_set *set, struct ev_plane *plane
 			continue;
 		entry = plane->walk[slot];
 		index = entry & ~EV_SKIP_FLAG;
-		if (index == avoid)
+		if (index == avoid || (index == passed && again-- > 0))
 			continue;
 		if (!(entry & EV_SKIP_FLAG))
 			return index;
@@ -66,9 +67,10 @@ static inline uint32_t walk_plane(struct mrc_ev_set *set, struct ev_plane *plane
 			ev_change(set, now_ns, index, MRC_EV_GOOD);
 			return index;
 		}
-		if (!reset)
+		if (passed == MRC_EV_NONE) {
 			ev_change(set, now_ns, index, MRC_EV_GOOD);
-		reset = true;
+			passed = index;
+		}
 	}
 }
 

@@ -364,6 +364,7 @@ static void test_probes_double_and_revive(void **state)
 		if (i == 5)
 			break;
 		assert_int_equal(mrc_ev_state(rig.set, 9), MRC_EV_ASSUMED_BAD);
+		assert_int_equal(mrc_ev_probe_next(rig.set, now), NONE);
 		now = mrc_ev_deadline(rig.set);
 		assert_int_equal(mrc_ev_probe_next(rig.set, now), 9);
 	}
@@ -430,6 +431,27 @@ static void test_events(void **state)
 	assert_int_equal(event.index, 300);
 	assert_int_equal(event.dropped, 44);
 	rig_close(&rig);
+}
+
+/* The same seed gives the same choices, whatever happens in between. */
+static void test_same_seed_same_choices(void **state)
+{
+	static uint16_t chosen[2][4000];
+
+	for (int run = 0; run < 2; run++) {
+		rig_open(&rig, 48, 3);
+		for (uint32_t i = 0; i < 4000; i++) {
+			uint32_t index = next(&rig, i * 100);
+
+			chosen[run][i] = (uint16_t)index;
+			if (i % 7 == 0)
+				mrc_ev_feedback(rig.set, i * 100, index, MRC_EV_FB_MARKED);
+			if (i % 201 == 0)
+				mrc_ev_feedback(rig.set, i * 100, index, MRC_EV_FB_LOST);
+		}
+		rig_close(&rig);
+	}
+	assert_memory_equal(chosen[0], chosen[1], sizeof(chosen[0]));
 }
 
 static void test_bad_configurations(void **state)
@@ -582,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_marked_probe_revives_to_skip),
 		cmocka_unit_test(test_every_bad_one_is_probed),
 		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_same_seed_same_choices),
 		cmocka_unit_test(test_bad_configurations),
 		cmocka_unit_test(test_generate),
 		cmocka_unit_test(test_random_walk),
