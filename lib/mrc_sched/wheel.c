@@ -81,13 +81,20 @@ static uint64_t slot_tick(const struct wheel *wheel, uint32_t level, uint32_t sl
 
 uint64_t wheel_first_ns(const struct wheel *wheel)
 {
-	uint32_t level = first_level(wheel);
+	uint32_t level = first_level(wheel), slot;
+	uint64_t begin_ns;
 
 	if (level == WHEEL_LEVELS)
 		return WHEEL_NEVER;
 	if (wheel->moving != 0)
 		return 0;
-	return wheel->first_ns[level][__builtin_ctzll(wheel->used[level])];
+	slot = (uint32_t)__builtin_ctzll(wheel->used[level]);
+	if (level == 0)
+		return wheel->first_ns[0][slot];
+	/* A removal leaves first_ns too early; not before the slot's own time, though, or the
+	 * caller would spin until then. */
+	begin_ns = slot_tick(wheel, level, slot) << TICK_SHIFT;
+	return wheel->first_ns[level][slot] > begin_ns ? wheel->first_ns[level][slot] : begin_ns;
 }
 
 /* Moves the nodes of a slot whose time has come to lower levels; notes it when the budget ends. */

@@ -154,6 +154,27 @@ static void a_spent_budget_hides_nothing(void **state)
 	assert_true(wheel_first_ns(&wheel) == 70000 + 60000);
 }
 
+/* What was removed early does not make the caller spin: after a pop that yields nothing, the next
+ * deadline lies ahead. */
+static void no_spin_after_removal(void **state)
+{
+	struct test_env te;
+	uint64_t now_ns = 0;
+
+	test_env_init(&te, 0xE2);
+	start(0);
+	for (uint32_t step = 0; step < 100000; step++) {
+		uint32_t i = test_random_below(&te, NB), budget = UINT32_MAX;
+
+		wheel_remove(&wheel, &nodes[i]);
+		wheel_insert(&wheel, &nodes[i], now_ns + some_distance(&te));
+		now_ns += test_random_below(&te, 3000);
+		while (wheel_pop(&wheel, now_ns, &budget) != NULL)
+			;
+		assert_true(wheel_first_ns(&wheel) > now_ns);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +184,7 @@ int main(void)
 		cmocka_unit_test(exact_to_the_nanosecond),
 		cmocka_unit_test(portions),
 		cmocka_unit_test(a_spent_budget_hides_nothing),
+		cmocka_unit_test(no_spin_after_removal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
