@@ -198,8 +198,8 @@ static void note_arrivals(struct mrc_load *load)
 {
 	uint64_t bytes = load->result.rx_bytes - load->rx_bytes_binned;
 
-	if (bytes == 0)
-		return;
+	if (bytes == 0 || !load->started)
+		return; /* bins count from start; an eager peer's bytes wait for it */
 	load->rx_bytes_binned = load->result.rx_bytes;
 	if (load->result.first_rx_ns == 0)
 		load->result.first_rx_ns = load->now_ns;

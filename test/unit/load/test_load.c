@@ -20,6 +20,7 @@ struct rig {
 	uint8_t *source, *region;
 	uint64_t now;
 	struct mrc_load_result tr, rr;
+	bool late_receiver; /* rig_open does not start it */
 };
 
 static struct rig rig;
@@ -75,7 +76,8 @@ static void rig_open(void)
 	assert_int_equal(mrc_load_connect(rig.rx, rig.now, offer, NULL, &key), MRC_OK);
 	free(offer);
 	mrc_load_start(rig.tx, rig.now);
-	mrc_load_start(rig.rx, rig.now);
+	if (!rig.late_receiver)
+		mrc_load_start(rig.rx, rig.now);
 }
 
 static void results(void)
@@ -186,6 +188,28 @@ static void duration_ends_the_run(void **state)
 	expect_clean();
 	assert_in_range(rig.now, 3000000, 3100000);
 	assert_in_range(rig.tr.last_tx_ns, 2990000, 3100000);
+	rig_close();
+}
+
+/* A receiver that is started behind the first arrivals counts them from its start. */
+static void receiver_started_late(void **state)
+{
+	rig_cfg(1, 4, 500);
+	rig.tx_cfg.count = 50;
+	rig.late_receiver = true;
+	rig_open();
+	rig.now += 200000000;
+	for (int i = 0; i < 20; i++) {
+		mrc_load_poll(rig.tx, rig.now);
+		fake_step(&rig.a);
+		mrc_load_poll(rig.rx, rig.now);
+	}
+	rig.late_receiver = false;
+	mrc_load_start(rig.rx, rig.now);
+	rig_run(1000, 1000);
+	expect_clean();
+	assert_int_equal(rig.rr.nb_bins, 1);
+	assert_int_equal(rig.rr.rx_bins[0], 25000);
 	rig_close();
 }
 
@@ -670,6 +694,7 @@ int main(void)
 		cmocka_unit_test(closed_loop_by_count),
 		cmocka_unit_test(bytes_and_sizes),
 		cmocka_unit_test(duration_ends_the_run),
+		cmocka_unit_test(receiver_started_late),
 		cmocka_unit_test(stop_ends_the_run),
 		cmocka_unit_test(verification_backlog),
 		cmocka_unit_test(corrupt_bytes_are_counted),
