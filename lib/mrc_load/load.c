@@ -373,3 +373,8 @@ void mrc_load_result(const struct mrc_load *load, struct mrc_load_result *result
 {
 	*result_out = load->result;
 }
+
+struct mrc_sched_qp *mrc_load_qp(const struct mrc_load *load, uint32_t i)
+{
+	return load->qps[i].qp;
+}

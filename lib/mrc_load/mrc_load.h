@@ -160,6 +160,9 @@ void mrc_load_offer(const struct mrc_load *load, struct mrc_load_offer *offer_ou
 int mrc_load_connect(struct mrc_load *load, uint64_t now_ns, const struct mrc_load_offer *peer,
 	struct mrc_ev_set *ev_set, const char **key_out);
 
+/* QP number i of 0 .. nb_qps-1, for queries (a simulator's invariants). */
+struct mrc_sched_qp *mrc_load_qp(const struct mrc_load *load, uint32_t i);
+
 /* The run begins: limits, bins and gaps count from here. Receives are posted by connect already. */
 void mrc_load_start(struct mrc_load *load, uint64_t now_ns);
 /*
