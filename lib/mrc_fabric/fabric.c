@@ -280,6 +280,18 @@ uint32_t mrc_fabric_backlog(
 	return mrc_fabric_link_occupancy(l, now_ns) + l->queue_len[1];
 }
 
+uint64_t mrc_fabric_port_free_ns(
+	struct mrc_fabric *fabric, uint64_t now_ns, uint32_t host, uint32_t plane)
+{
+	const struct link *l = mrc_fabric_host_link(fabric, plane, host, true);
+	uint64_t from_ns = l->busy_ns > now_ns ? l->busy_ns : now_ns;
+	uint64_t queued = (uint64_t)l->queue_len[0] + l->queue_len[1];
+
+	if (queued == 0 || l->rate_bps == 0)
+		return from_ns;
+	return from_ns + (queued * 8000 / (l->rate_bps / 1000000 + 1)) + 1;
+}
+
 void mrc_fabric_inbox_ready(struct mrc_fabric *f, uint32_t index)
 {
 	struct inbox *box = &f->inboxes[index];

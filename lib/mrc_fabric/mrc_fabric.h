@@ -167,6 +167,10 @@ void mrc_fabric_send(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t host, 
 uint32_t mrc_fabric_backlog(
 	struct mrc_fabric *fabric, uint64_t now_ns, uint32_t host, uint32_t plane);
 
+/* When that queue will have drained, at the rate in force; now_ns when it is empty. */
+uint64_t mrc_fabric_port_free_ns(
+	struct mrc_fabric *fabric, uint64_t now_ns, uint32_t host, uint32_t plane);
+
 /* Runs everything due up to now_ns, at most max_events of it; returns the number of events run. */
 uint32_t mrc_fabric_run(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t max_events);
 /* Time of the next event inside, MRC_FABRIC_NEVER when idle. */
