@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* result.c - time series while it runs, and the result as one JSON object. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+/* ---- time series */
+
+struct sim_point {
+	uint64_t t_ns;
+	uint64_t bytes;                         /* payload received since the start */
+	uint64_t plane_packets[MRC_MAX_PLANES]; /* sent since the start */
+	uint64_t lost, retransmits, marks, trims, drops;
+	uint32_t ev_good, ev_skip, ev_bad;
+	uint64_t queue_max, queue_sum; /* data queues of switches, bytes now */
+	double jain;                   /* of what each receiving host got since the last point */
+	uint64_t cwnd;                 /* of the first connection's first QP */
+};
+
+struct sim_series {
+	struct sim_point *points;
+	uint32_t nb, cap;
+};
+
+static uint64_t host_rx_bytes(const struct sim_host *h)
+{
+	uint64_t sum = 0;
+
+	if (h->sim->sc->transport == SIM_RC)
+		return rc_rx_bytes(h);
+	for (uint32_t w = 0; w < h->sim->sc->host.workers; w++)
+		sum += mrc_sched_counters_get(h->sched[w])->rx_data_bytes;
+	return sum;
+}
+
+/* To the packet where a host receives one connection only, else to the message. */
+static uint64_t conn_rx_bytes(const struct sim *sim, const struct sim_conn *c)
+{
+	const struct sim_host *dst = &sim->hosts[c->dst];
+	struct mrc_load_result r;
+
+	if (sim->conns[dst->conns[1]].next_of[1] == UINT32_MAX)
+		return host_rx_bytes(dst);
+	mrc_load_result(c->rx, &r);
+	return r.rx_bytes;
+}
+
+void sim_mark_steady(struct sim *sim)
+{
+	bool end = sim->now_ns >= sim->sc->load.duration_ns;
+
+	for (uint32_t i = 0; i < sim->nb_conns; i++) {
+		struct sim_conn *c = &sim->conns[i];
+
+		if (end)
+			c->steady_bytes = conn_rx_bytes(sim, c) - c->warm_bytes;
+		else
+			c->warm_bytes = conn_rx_bytes(sim, c);
+	}
+	sim->next_mark_ns = end ? SIM_NEVER : sim->sc->load.duration_ns;
+}
+
+static void add_engines(struct sim *sim, struct sim_point *p)
+{
+	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
+		for (uint32_t w = 0; w < sim->sc->host.workers; w++) {
+			const struct mrc_sched_counters *c =
+				mrc_sched_counters_get(sim->hosts[i].sched[w]);
+
+			p->retransmits += c->retransmits;
+			for (uint32_t n = 0; n < sim->sc->fabric.planes; n++) {
+				p->plane_packets[n] += c->planes[n].tx_data_packets;
+				p->lost += c->planes[n].lost_packets;
+			}
+		}
+	}
+	for (uint32_t i = 0; i < sim->nb_conns; i++) {
+		const struct mrc_ev_set *set = sim->conns[i].sets[0];
+
+		p->ev_good += mrc_ev_state_count(set, MRC_EV_GOOD, -1);
+		p->ev_skip += mrc_ev_state_count(set, MRC_EV_SKIP, -1);
+		p->ev_bad += mrc_ev_state_count(set, MRC_EV_ASSUMED_BAD, -1);
+	}
+	if (sim->nb_conns != 0) {
+		struct mrc_sched_qp_info info;
+
+		mrc_sched_qp_query(sim->hosts[sim->conns[0].src].sched[0],
+			mrc_load_qp(sim->conns[0].tx, 0), &info);
+		p->cwnd = info.cwnd;
+	}
+}
+
+static double jain_now(struct sim *sim)
+{
+	double sum = 0, squares = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
+		struct sim_host *h = &sim->hosts[i];
+		uint64_t bytes = host_rx_bytes(h);
+		double x = (double)(bytes - h->last_bytes);
+
+		h->last_bytes = bytes;
+		if (h->conns[1] == UINT32_MAX)
+			continue;
+		sum += x;
+		squares += x * x;
+		n++;
+	}
+	return squares > 0 ? sum * sum / (n * squares) : 1;
+}
+
+static void add_links(struct sim *sim, struct sim_point *p)
+{
+	struct mrc_fabric_link_counters c;
+
+	for (uint32_t l = 0; l < mrc_fabric_nb_links(sim->fabric); l++) {
+		if (mrc_fabric_link_id(sim->fabric, l).cls == MRC_FABRIC_HOST_UP)
+			continue;
+		mrc_fabric_link_counters_get(sim->fabric, sim->now_ns, l, &c);
+		p->queue_sum += c.queue_len;
+		p->queue_max = c.queue_len > p->queue_max ? c.queue_len : p->queue_max;
+	}
+}
+
+void sim_sample(struct sim *sim)
+{
+	struct mrc_fabric_totals totals;
+	struct sim_point *p;
+
+	if (sim->series == NULL)
+		sim->series = sim_alloc(sizeof(*sim->series));
+	if (sim->series->nb == sim->series->cap) {
+		sim->series->cap = sim->series->cap != 0 ? 2 * sim->series->cap : 256;
+		sim->series->points = realloc(sim->series->points, sim->series->cap * sizeof(*p));
+		if (sim->series->points == NULL)
+			abort();
+	}
+	p = &sim->series->points[sim->series->nb++];
+	*p = (struct sim_point){.t_ns = sim->now_ns};
+	for (uint32_t i = 0; i < sim->nb_hosts; i++)
+		p->bytes += host_rx_bytes(&sim->hosts[i]);
+	p->jain = jain_now(sim);
+	mrc_fabric_totals_get(sim->fabric, &totals);
+	p->marks = totals.marks;
+	p->trims = totals.trims;
+	p->drops = totals.dropped;
+	add_links(sim, p);
+	if (sim->sc->transport == SIM_MRC)
+		add_engines(sim, p);
+}
+
+void sim_series_free(struct sim *sim)
+{
+	if (sim->series != NULL)
+		free(sim->series->points);
+	free(sim->series);
+}
+
+static void push(json_t *columns, const char *name, double value)
+{
+	json_t *column = json_object_get(columns, name);
+
+	if (column == NULL) {
+		column = json_array();
+		json_object_set_new(columns, name, column);
+	}
+	json_array_append_new(column, json_real(value));
+}
+
+/* Columns of equal length; rates are over the time since the point before. */
+static json_t *series_json(const struct sim *sim)
+{
+	json_t *out = json_object();
+	char name[32];
+
+	for (uint32_t i = 0; sim->series != NULL && i < sim->series->nb; i++) {
+		const struct sim_point *p = &sim->series->points[i];
+		struct sim_point zero = {0};
+		const struct sim_point *b = i != 0 ? p - 1 : &zero;
+		double dt = (double)(p->t_ns - b->t_ns);
+
+		push(out, "t_us", (double)p->t_ns / 1e3);
+		push(out, "goodput_gbps", (double)(p->bytes - b->bytes) * 8 / dt);
+		push(out, "retransmits", (double)(p->retransmits - b->retransmits));
+		push(out, "lost", (double)(p->lost - b->lost));
+		push(out, "marks", (double)(p->marks - b->marks));
+		push(out, "trims", (double)(p->trims - b->trims));
+		push(out, "drops", (double)(p->drops - b->drops));
+		push(out, "queue_max_len", (double)p->queue_max);
+		push(out, "queue_sum_len", (double)p->queue_sum);
+		push(out, "ev_good", p->ev_good);
+		push(out, "ev_skip", p->ev_skip);
+		push(out, "ev_bad", p->ev_bad);
+		push(out, "jain", p->jain);
+		push(out, "cwnd", (double)p->cwnd);
+		for (uint32_t n = 0; n < sim->sc->fabric.planes; n++) {
+			snprintf(name, sizeof(name), "plane%u_packets", n);
+			push(out, name, (double)(p->plane_packets[n] - b->plane_packets[n]));
+		}
+	}
+	return out;
+}
+
+/* ---- statistics */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, uint32_t n, double part)
+{
+	uint32_t i = n != 0 ? (uint32_t)ceil(part * n) : 0;
+
+	return n == 0 ? 0 : sorted[i == 0 ? 0 : i - 1];
+}
+
+static json_t *spread(double *values, uint32_t n)
+{
+	double sum = 0, squares = 0;
+
+	qsort(values, n, sizeof(*values), by_value);
+	for (uint32_t i = 0; i < n; i++) {
+		sum += values[i];
+		squares += values[i] * values[i];
+	}
+	return json_pack("{s:i,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "count", (int)n, "min",
+		quantile(values, n, 0), "median", quantile(values, n, 0.5), "p99",
+		quantile(values, n, 0.99), "p999", quantile(values, n, 0.999), "max",
+		quantile(values, n, 1), "mean", n != 0 ? sum / n : 0, "jain",
+		squares > 0 ? sum * sum / (n * squares) : 1);
+}
+
+/* ---- parts of the result */
+
+static json_t *flows_json(const struct sim *sim)
+{
+	double *fct = sim_alloc((sim->nb_flows + 1) * sizeof(*fct));
+	double *rate = sim_alloc((sim->nb_flows + 1) * sizeof(*rate));
+	json_t *list = json_array(), *out;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < sim->nb_flows && sim->sc->load.mode == SIM_FLOWS; i++) {
+		const struct sim_flow *f = &sim->flows[i];
+
+		if (f->end_ns == SIM_NEVER || f->failed)
+			continue;
+		fct[n] = (double)(f->end_ns - f->start_ns) / 1e3;
+		rate[n] = (double)f->f.bytes * 8e-3 / fct[n];
+		if (n < 4096)
+			json_array_append_new(
+				list, json_pack("[i,i,f,f,I,i]", (int)f->f.src, (int)f->f.dst,
+					      (double)f->start_ns / 1e3, (double)f->end_ns / 1e3,
+					      (json_int_t)f->f.bytes, (int)f->f.cls));
+		n++;
+	}
+	out = json_pack("{s:i,s:i,s:i,s:o}", "count", (int)sim->nb_flows, "done",
+		(int)sim->flows_done, "failed", (int)sim->flows_failed, "list", list);
+	json_object_set_new(out, "gbps", spread(rate, n));
+	json_object_set_new(out, "fct_us", spread(fct, n));
+	free(fct);
+	free(rate);
+	return out;
+}
+
+#define ENGINE_SUMS(X)                                                                             \
+	X(tx_packets)                                                                              \
+	X(rx_packets)                                                                              \
+	X(tx_data_packets)                                                                         \
+	X(tx_data_bytes)                                                                           \
+	X(rx_data_packets)                                                                         \
+	X(rx_data_bytes)                                                                           \
+	X(tx_sack)                                                                                 \
+	X(tx_nack)                                                                                 \
+	X(tx_ack)                                                                                  \
+	X(tx_probe)                                                                                \
+	X(rx_sack)                                                                                 \
+	X(rx_nack)                                                                                 \
+	X(rx_ack)                                                                                  \
+	X(retransmits)                                                                             \
+	X(rtx_by_nack)                                                                             \
+	X(rtx_by_order)                                                                            \
+	X(rtx_by_distance)                                                                         \
+	X(rtx_by_timeout)                                                                          \
+	X(rtx_by_ack_timeout)                                                                      \
+	X(spurious_retransmits)                                                                    \
+	X(timeouts)                                                                                \
+	X(qp_errors)                                                                               \
+	X(ecn_marks)                                                                               \
+	X(foreign_worker)                                                                          \
+	X(ep_req_tx)                                                                               \
+	X(ep_req_rx)                                                                               \
+	X(ep_rsp_tx)                                                                               \
+	X(ep_rsp_rx)
+
+static uint64_t engines_sum(const struct sim *sim, size_t offset)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
+		for (uint32_t w = 0; w < sim->sc->host.workers; w++) {
+			const uint8_t *c =
+				(const uint8_t *)mrc_sched_counters_get(sim->hosts[i].sched[w]);
+			uint64_t v;
+
+			memcpy(&v, c + offset, sizeof(v));
+			sum += v;
+		}
+	}
+	return sum;
+}
+
+static const char *const drop_names[] = {
+#define NAME(name, text) #name,
+	MRC_DROP_LIST(NAME)
+#undef NAME
+};
+
+static json_t *engine_json(const struct sim *sim)
+{
+	json_t *out = json_object(), *planes = json_array(), *drops = json_object();
+
+#define SUM(name)                                                                                  \
+	json_object_set_new(out, #name,                                                            \
+		json_integer(                                                                      \
+			(json_int_t)engines_sum(sim, offsetof(struct mrc_sched_counters, name))));
+	ENGINE_SUMS(SUM)
+#undef SUM
+	for (uint32_t d = 1; d < MRC_NB_DROPS; d++) {
+		uint64_t n = engines_sum(
+			sim, offsetof(struct mrc_sched_counters, drops) + d * sizeof(uint64_t));
+
+		if (n != 0)
+			json_object_set_new(drops, drop_names[d - 1], json_integer((json_int_t)n));
+	}
+	for (uint32_t p = 0; p < sim->sc->fabric.planes; p++) {
+		size_t at = offsetof(struct mrc_sched_counters, planes) +
+			    p * sizeof(struct mrc_sched_plane_counters);
+
+#define PLANE(name)                                                                                \
+	(json_int_t) engines_sum(sim, at + offsetof(struct mrc_sched_plane_counters, name))
+		json_array_append_new(planes,
+			json_pack("{s:I,s:I,s:I,s:I,s:I}", "tx_packets", PLANE(tx_packets),
+				"rx_packets", PLANE(rx_packets), "tx_data_packets",
+				PLANE(tx_data_packets), "tx_retransmits", PLANE(tx_retransmits),
+				"lost_packets", PLANE(lost_packets)));
+#undef PLANE
+	}
+	json_object_set_new(out, "drops", drops);
+	json_object_set_new(out, "planes", planes);
+	return out;
+}
+
+/* Lost packets per QP as the fabric's faults made them: what left the host and neither arrived nor
+ * was trimmed, by the requester's own count. */
+static json_t *loss_json(const struct sim *sim)
+{
+	double *per = sim_alloc((sim->nb_hosts + 1) * sizeof(*per));
+	uint32_t n = 0;
+	json_t *out;
+
+	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
+		const struct sim_host *h = &sim->hosts[i];
+		double lost = 0, qps = 0;
+
+		for (uint32_t c = h->conns[0]; c != UINT32_MAX; c = sim->conns[c].next_of[0])
+			qps += sim_conn_qps(sim, &sim->conns[c]);
+		if (qps == 0)
+			continue;
+		for (uint32_t w = 0; w < sim->sc->host.workers; w++) {
+			for (uint32_t p = 0; p < sim->sc->fabric.planes; p++)
+				lost += (double)mrc_sched_counters_get(h->sched[w])
+						->planes[p]
+						.lost_packets;
+		}
+		per[n++] = lost / qps;
+	}
+	out = spread(per, n);
+	free(per);
+	return out;
+}
+
+struct link_sums {
+	double tx_max, tx_sum, tx_nb;
+	uint64_t queue_max_len;
+	double queue_mean_max, queue_mean_sum, nb;
+	uint64_t marks, trims;
+};
+
+static void link_add(struct sim *sim, struct link_sums *s, uint32_t l)
+{
+	struct mrc_fabric_link_counters c;
+	double mean;
+
+	mrc_fabric_link_counters_get(sim->fabric, sim->now_ns, l, &c);
+	mean = sim->end_ns != 0 ? (double)c.queue_area / (double)sim->end_ns : 0;
+	s->marks += c.marks;
+	s->trims += c.trims;
+	s->nb++;
+	s->queue_mean_sum += mean;
+	s->queue_mean_max = mean > s->queue_mean_max ? mean : s->queue_mean_max;
+	s->queue_max_len = c.queue_max_len > s->queue_max_len ? c.queue_max_len : s->queue_max_len;
+	if (c.tx_packets == 0)
+		return;
+	s->tx_nb++;
+	s->tx_sum += (double)c.tx_bytes;
+	s->tx_max = (double)c.tx_bytes > s->tx_max ? (double)c.tx_bytes : s->tx_max;
+}
+
+static json_t *links_json(struct sim *sim)
+{
+	static const char *const names[] = {"host_up", "host_down", "leaf_up", "leaf_down"};
+	json_t *out = json_object();
+
+	for (uint32_t cls = 0; cls < MRC_FABRIC_NB_CLASSES; cls++) {
+		struct mrc_fabric_where where = mrc_fabric_everywhere();
+		struct link_sums s = {0};
+
+		where.classes = 1u << cls;
+		for (uint32_t l = mrc_fabric_link_next(sim->fabric, &where, UINT32_MAX);
+			l != UINT32_MAX; l = mrc_fabric_link_next(sim->fabric, &where, l))
+			link_add(sim, &s, l);
+		json_object_set_new(out, names[cls],
+			json_pack("{s:f,s:I,s:f,s:f,s:I,s:I}", "load_max_over_mean",
+				s.tx_sum > 0 ? s.tx_max * s.tx_nb / s.tx_sum : 1.0, "queue_max_len",
+				(json_int_t)s.queue_max_len, "queue_mean_max_len", s.queue_mean_max,
+				"queue_mean_len", s.nb > 0 ? s.queue_mean_sum / s.nb : 0.0, "marks",
+				(json_int_t)s.marks, "trims", (json_int_t)s.trims));
+	}
+	return out;
+}
+
+static json_t *fabric_json(struct sim *sim)
+{
+	struct mrc_fabric_totals t;
+	json_t *drops = json_object(), *out;
+
+	mrc_fabric_totals_get(sim->fabric, &t);
+	for (int d = 0; d < MRC_FABRIC_NB_DROPS; d++) {
+		if (t.drops[d] != 0)
+			json_object_set_new(drops, mrc_fabric_drop_name((enum mrc_fabric_drop)d),
+				json_integer((json_int_t)t.drops[d]));
+	}
+	out = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o}", "sent", (json_int_t)t.sent,
+		"copies", (json_int_t)t.copies, "delivered", (json_int_t)t.delivered, "dropped",
+		(json_int_t)t.dropped, "under_way", (json_int_t)(t.in_flight + t.unread), "trims",
+		(json_int_t)t.trims, "marks", (json_int_t)t.marks, "hops", (json_int_t)t.hops,
+		"drops", drops);
+	json_object_set_new(out, "links", links_json(sim));
+	return out;
+}
+
+/* Goodput of the whole run and, in the steady mode, per connection after the warm-up. */
+static json_t *goodput_json(const struct sim *sim)
+{
+	double *per = sim_alloc((sim->nb_conns + 1) * sizeof(*per));
+	double bytes = 0, window_ns;
+	uint32_t n = 0;
+	json_t *out;
+
+	for (uint32_t i = 0; i < sim->nb_hosts; i++)
+		bytes += (double)host_rx_bytes(&sim->hosts[i]);
+	window_ns = (double)sim->sc->load.duration_ns - (double)sim->sc->load.warmup_ns;
+	for (uint32_t i = 0; i < sim->nb_conns && sim->sc->load.mode == SIM_STEADY; i++)
+		per[n++] = (double)sim->conns[i].steady_bytes * 8 / window_ns;
+	out = json_pack(
+		"{s:f}", "total_gbps", sim->end_ns != 0 ? bytes * 8 / (double)sim->end_ns : 0.0);
+	if (n != 0)
+		json_object_set_new(out, "steady_gbps", spread(per, n));
+	free(per);
+	return out;
+}
+
+static json_t *verify_json(const struct sim *sim)
+{
+	uint64_t verified = 0, corrupt = 0, imms = 0;
+
+	for (uint32_t i = 0; i < sim->nb_conns && sim->sc->transport == SIM_MRC; i++) {
+		struct mrc_load_result r;
+
+		if (sim->conns[i].rx == NULL)
+			continue;
+		mrc_load_result(sim->conns[i].rx, &r);
+		verified += r.bytes_verified;
+		corrupt += r.bytes_corrupt;
+		imms += r.rx_imm;
+	}
+	return json_pack("{s:I,s:I,s:I,s:I}", "bytes_verified", (json_int_t)verified,
+		"bytes_corrupt", (json_int_t)corrupt, "immediates", (json_int_t)imms,
+		"invariant_checks", (json_int_t)sim->stats.checks);
+}
+
+static json_t *speed_json(const struct sim *sim, double wall_s)
+{
+	struct mrc_fabric_totals t;
+
+	mrc_fabric_totals_get(sim->fabric, &t);
+	return json_pack("{s:f,s:f,s:f,s:f,s:f}", "wall_s", wall_s, "packet_hops_per_s",
+		wall_s > 0 ? (double)t.hops / wall_s : 0.0, "ns_per_packet_hop",
+		t.hops != 0 ? wall_s * 1e9 / (double)t.hops : 0.0, "events_per_s",
+		wall_s > 0 ? (double)(t.events + sim->stats.events) / wall_s : 0.0, "packets_per_s",
+		wall_s > 0 ? (double)t.sent / wall_s : 0.0);
+}
+
+bool sim_result_value(const json_t *result, const char *path, double *value_out)
+{
+	char text[96], *save = NULL;
+
+	snprintf(text, sizeof(text), "%s", path);
+	for (char *part = strtok_r(text, ".", &save); part != NULL && result != NULL;
+		part = strtok_r(NULL, ".", &save)) {
+		if (json_is_array(result))
+			result = json_array_get(result, strtoul(part, NULL, 10));
+		else
+			result = json_object_get(result, part);
+	}
+	if (json_is_boolean(result))
+		*value_out = json_is_true(result);
+	else if (json_is_number(result))
+		*value_out = json_number_value(result);
+	else
+		return false;
+	return true;
+}
+
+static json_t *expect_json(const struct sim *sim, const json_t *result, bool *met)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < sim->sc->nb_expect; i++) {
+		const struct sim_expect *e = &sim->sc->expect[i];
+		double v = 0;
+		bool there = sim_result_value(result, e->value, &v);
+		bool ok = there && (!e->has_min || v >= e->min) && (!e->has_max || v <= e->max);
+		json_t *item = json_pack(
+			"{s:s,s:s,s:b}", "value", e->value, "text", e->text, "ok", (int)ok);
+
+		if (there)
+			json_object_set_new(item, "measured", json_real(v));
+		if (e->has_min)
+			json_object_set_new(item, "min", json_real(e->min));
+		if (e->has_max)
+			json_object_set_new(item, "max", json_real(e->max));
+		json_array_append_new(list, item);
+		*met = *met && ok;
+	}
+	return list;
+}
+
+json_t *sim_result(struct sim *sim, bool ok, double wall_s)
+{
+	char hash[32];
+	json_t *out, *expect;
+	bool met = ok;
+
+	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)sim->hash);
+	out = json_pack("{s:s,s:s,s:s,s:b,s:s,s:s,s:f,s:f}", "name", sim->sc->name, "text",
+		sim->sc->text, "transport", sim->sc->transport == SIM_RC ? "rc" : "mrc", "ok",
+		(int)ok, "failure", sim->failure, "hash", hash, "simulated_us",
+		(double)sim->end_ns / 1e3, "rtt_us", (double)scenario_rtt_ns(sim->sc) / 1e3);
+	json_object_set_new(out, "seed", json_integer((json_int_t)sim->sc->seed));
+	if (sim->fabric == NULL)
+		return out;
+	json_object_set_new(out, "flows", flows_json(sim));
+	json_object_set_new(out, "goodput", goodput_json(sim));
+	if (sim->sc->transport == SIM_MRC) {
+		json_object_set_new(out, "engine", engine_json(sim));
+		json_object_set_new(out, "lost_per_qp", loss_json(sim));
+	} else {
+		json_object_set_new(out, "rc", rc_result(sim));
+	}
+	json_object_set_new(out, "fabric", fabric_json(sim));
+	json_object_set_new(out, "verify", verify_json(sim));
+	json_object_set_new(out, "series", series_json(sim));
+	json_object_set_new(out, "speed", speed_json(sim, wall_s));
+	expect = expect_json(sim, out, &met);
+	json_object_set_new(out, "expect", expect);
+	json_object_set_new(out, "met", json_boolean(met));
+	return out;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sim.c - the clock: what happens at each instant, in which order. */
+#include "sim.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	RX_BATCH = 32,
+	MAX_STEPS_AT_ONCE = 10000000, /* of the same instant: something loops */
+};
+
+void sim_fail(struct sim *sim, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (sim->failure[0] != '\0')
+		return;
+	va_start(ap, fmt);
+	vsnprintf(sim->failure, sizeof(sim->failure), fmt, ap);
+	va_end(ap);
+}
+
+void sim_hash(struct sim *sim, uint64_t value)
+{
+	sim->hash = (sim->hash ^ value) * 0x9E3779B97F4A7C15u;
+	sim->hash ^= sim->hash >> 29;
+}
+
+/* ---- heap of hosts by wake-up time, then index */
+
+static bool before(const struct sim *sim, uint32_t a, uint32_t b)
+{
+	const struct sim_host *x = &sim->hosts[a], *y = &sim->hosts[b];
+
+	return x->wake_ns < y->wake_ns || (x->wake_ns == y->wake_ns && a < b);
+}
+
+static void heap_put(struct sim *sim, uint32_t at, uint32_t host)
+{
+	sim->heap[at] = host;
+	sim->hosts[host].heap_at = at;
+}
+
+static void heap_up(struct sim *sim, uint32_t at)
+{
+	uint32_t host = sim->heap[at];
+
+	while (at > 0 && before(sim, host, sim->heap[(at - 1) / 4])) {
+		heap_put(sim, at, sim->heap[(at - 1) / 4]);
+		at = (at - 1) / 4;
+	}
+	heap_put(sim, at, host);
+}
+
+static void heap_down(struct sim *sim, uint32_t at)
+{
+	uint32_t host = sim->heap[at];
+
+	for (;;) {
+		uint32_t best = at * 4 + 1;
+
+		if (best >= sim->heap_len)
+			break;
+		for (uint32_t c = best + 1; c < at * 4 + 5 && c < sim->heap_len; c++) {
+			if (before(sim, sim->heap[c], sim->heap[best]))
+				best = c;
+		}
+		if (!before(sim, sim->heap[best], host))
+			break;
+		heap_put(sim, at, sim->heap[best]);
+		at = best;
+	}
+	heap_put(sim, at, host);
+}
+
+void sim_wake_at(struct sim *sim, struct sim_host *h, uint64_t at_ns)
+{
+	if (at_ns >= h->wake_ns)
+		return;
+	h->wake_ns = at_ns;
+	heap_up(sim, h->heap_at);
+}
+
+static void wake_clear(struct sim *sim, struct sim_host *h)
+{
+	h->wake_ns = SIM_NEVER;
+	heap_down(sim, h->heap_at);
+}
+
+void sim_mark(struct sim *sim, struct sim_host *h)
+{
+	if (h->dirty)
+		return;
+	h->dirty = true;
+	sim->dirty[sim->nb_dirty++] = h->index;
+}
+
+/* ---- create */
+
+static uint64_t env_random(void *ctx)
+{
+	struct sim *sim = ctx;
+
+	return sim_random(sim->rng);
+}
+
+static void cc_create(struct sim *sim)
+{
+	const struct sim_cc *cc = &sim->sc->cc;
+	const struct sim_fabric *f = &sim->sc->fabric;
+	uint64_t rate = cc->rate_bps != 0 ? cc->rate_bps : f->rate_bps * f->planes;
+	uint64_t rtt = cc->base_rtt_ns != 0 ? cc->base_rtt_ns : scenario_rtt_ns(sim->sc);
+	/* The nominal size: UDP length and 40. */
+	uint32_t mtu = cc->mtu != 0 ? cc->mtu
+				    : (uint32_t)(MRC_UDP_LEN + MRC_BTH_LEN + MRC_METH_LEN +
+						 MRC_TSETH_LEN + MRC_RETH_LEN + MRC_ICRC_LEN + 40) +
+					      sim->sc->host.pmtu;
+	const char *key = "?";
+
+	mrc_nscc_cfg_default(&sim->cc, rate, (uint32_t)rtt, mtu, f->trim);
+	sim->cc.algorithm = cc->algorithm;
+	if (cc->has_target)
+		sim->cc.target_delay_ns = (uint32_t)cc->target_ns;
+	if (cc->has_max_cwnd)
+		sim->cc.max_cwnd = cc->max_cwnd;
+	if (cc->has_qa)
+		sim->cc.qa_threshold_ns = (uint32_t)cc->qa_threshold_ns;
+	sim->cc.disable_qa = cc->disable_qa;
+	if (mrc_nscc_cfg_check(&sim->cc, &key) != MRC_OK)
+		sim_fail(sim, "cc: %s is out of range", key);
+}
+
+static void hosts_init(struct sim *sim)
+{
+	sim->hosts = sim_alloc(sim->nb_hosts * sizeof(*sim->hosts));
+	sim->heap = sim_alloc(sim->nb_hosts * sizeof(*sim->heap));
+	sim->dirty = sim_alloc(sim->nb_hosts * sizeof(*sim->dirty));
+	sim->heap_len = sim->nb_hosts;
+	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
+		sim->hosts[i].sim = sim;
+		sim->hosts[i].index = i;
+		sim->hosts[i].wake_ns = SIM_NEVER;
+		heap_put(sim, i, i);
+	}
+}
+
+struct sim *sim_create(struct scenario *sc, const struct sim_opts *opts)
+{
+	struct sim *sim = sim_alloc(sizeof(*sim));
+
+	sim->sc = sc;
+	sim->opts = *opts;
+	sim->nb_hosts = scenario_nb_hosts(sc);
+	sim_seed(sim->rng, sc->seed);
+	sim_env_init(&sim->env, sim, env_random);
+	sim->scratch = sim_alloc(65536 + 64);
+	sim->next_sample_ns = sc->run.sample_ns != 0 ? sc->run.sample_ns : SIM_NEVER;
+	sim->next_mark_ns = sc->load.mode == SIM_STEADY ? sc->load.warmup_ns : SIM_NEVER;
+	hosts_init(sim);
+	cc_create(sim);
+	sim_flows_create(sim);
+	return sim;
+}
+
+static void begin(struct sim *sim)
+{
+	if (sim->failure[0] == '\0')
+		sim_net_create(sim);
+	if (sim->failure[0] == '\0')
+		sim_hosts_create(sim);
+	if (sim->failure[0] != '\0')
+		return;
+	if (sim->sc->transport == SIM_RC)
+		rc_create(sim);
+	else
+		sim_conns_create(sim);
+	for (uint32_t l = 0; sim->pcap != NULL && l < mrc_fabric_nb_links(sim->fabric); l++) {
+		uint32_t before_it = l == 0 ? UINT32_MAX : l - 1;
+
+		if (mrc_fabric_link_next(sim->fabric, &sim->opts.pcap_where, before_it) == l)
+			mrc_fabric_tap_set(sim->fabric, l, true);
+	}
+}
+
+void sim_destroy(struct sim *sim)
+{
+	for (uint32_t i = 0; i < sim->nb_conns; i++) {
+		struct sim_conn *c = &sim->conns[i];
+
+		if (c->tx != NULL)
+			mrc_load_destroy(c->tx, sim->now_ns);
+		if (c->rx != NULL)
+			mrc_load_destroy(c->rx, sim->now_ns);
+		mrc_ev_destroy(c->sets[0]);
+		mrc_ev_destroy(c->sets[1]);
+		if (sim->sc->load.verify != MRC_LOAD_VERIFY_NONE)
+			free(c->region);
+		else if (i == 0)
+			sim_alias_unmap(c->region, c->region_len);
+	}
+	if (sim->rc != NULL)
+		rc_destroy(sim);
+	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
+		for (uint32_t w = 0; w < SIM_MAX_WORKERS; w++)
+			mrc_sched_destroy(sim->hosts[i].sched[w]);
+	}
+	mrc_fabric_destroy(sim->fabric);
+	sim_pool_done(&sim->pool);
+	if (sim->sc->load.verify == MRC_LOAD_VERIFY_NONE)
+		sim_alias_unmap(sim->source, sim->source_len);
+	else
+		free(sim->source);
+	sim_series_free(sim);
+	free(sim->conns);
+	free(sim->flows);
+	free(sim->waiting);
+	free(sim->hosts);
+	free(sim->heap);
+	free(sim->dirty);
+	free(sim->scratch);
+	free(sim);
+}
+
+/* ---- run */
+
+static void carriers(struct sim *sim)
+{
+	uint32_t host, plane;
+	bool up;
+
+	while (mrc_fabric_carrier_poll(sim->fabric, &host, &plane, &up)) {
+		sim_hash(sim, (uint64_t)host << 8 | plane << 1 | up);
+		sim_host_carrier(&sim->hosts[host], plane, up);
+		sim_mark(sim, &sim->hosts[host]);
+	}
+}
+
+static void read_port(struct sim *sim, struct sim_host *h, uint32_t plane)
+{
+	struct mrc_fabric_pkt pkts[RX_BATCH];
+	uint32_t n;
+
+	do {
+		n = mrc_fabric_recv(sim->fabric, h->index, plane, pkts, RX_BATCH);
+		for (uint32_t i = 0; i < n; i++) {
+			if (sim->sc->transport == SIM_RC)
+				rc_rx(h, plane, &pkts[i]);
+			else
+				sim_host_rx(h, plane, &pkts[i]);
+		}
+		sim->stats.events += n;
+	} while (n == RX_BATCH);
+}
+
+static void arrivals(struct sim *sim)
+{
+	uint32_t host, plane;
+
+	while (mrc_fabric_ready(sim->fabric, &host, &plane)) {
+		struct sim_host *h = &sim->hosts[host];
+
+		/* A paused host finds what came when it wakes up. */
+		if (sim->now_ns < h->paused_until)
+			continue;
+		read_port(sim, h, plane);
+		sim_mark(sim, h);
+	}
+}
+
+static void pauses(struct sim *sim)
+{
+	for (uint32_t i = 0; i < sim->sc->nb_pauses; i++) {
+		const struct sim_pause *p = &sim->sc->pauses[i];
+		struct sim_host *h = &sim->hosts[p->host];
+
+		if (p->at_ns == sim->now_ns && h->paused_until < p->at_ns + p->for_ns) {
+			h->paused_until = p->at_ns + p->for_ns;
+			sim_wake_at(sim, h, h->paused_until);
+		}
+		if (p->at_ns + p->for_ns == sim->now_ns) {
+			for (uint32_t plane = 0; plane < sim->sc->fabric.planes; plane++)
+				read_port(sim, h, plane);
+			sim_mark(sim, h);
+		}
+	}
+}
+
+static uint64_t next_pause(const struct sim *sim)
+{
+	uint64_t next = SIM_NEVER;
+
+	for (uint32_t i = 0; i < sim->sc->nb_pauses; i++) {
+		const struct sim_pause *p = &sim->sc->pauses[i];
+
+		if (p->at_ns > sim->now_ns && p->at_ns < next)
+			next = p->at_ns;
+		if (p->at_ns + p->for_ns > sim->now_ns && p->at_ns + p->for_ns < next)
+			next = p->at_ns + p->for_ns;
+	}
+	return next;
+}
+
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t next_instant(struct sim *sim)
+{
+	uint64_t t = mrc_fabric_next_deadline(sim->fabric);
+
+	t = min64(t, sim->hosts[sim->heap[0]].wake_ns);
+	t = min64(t, sim_flows_next(sim));
+	if (sim->sc->nb_pauses != 0)
+		t = min64(t, next_pause(sim));
+	t = min64(t, sim->next_sample_ns);
+	t = min64(t, sim->next_mark_ns);
+	return t < sim->now_ns ? sim->now_ns : t;
+}
+
+static void act(struct sim *sim)
+{
+	/* Hosts that are marked while others act have their turn at the same instant. */
+	for (uint32_t i = 0; i < sim->nb_dirty && sim->failure[0] == '\0'; i++) {
+		struct sim_host *h = &sim->hosts[sim->dirty[i]];
+
+		h->dirty = false;
+		sim_host_act(h);
+		sim->stats.events++;
+		if (sim->sc->run.check_every != 0 &&
+			sim->stats.events % sim->sc->run.check_every == 0)
+			sim_check_host(h);
+		if (i + 1 == sim->nb_hosts)
+			break;
+	}
+	sim->nb_dirty = 0;
+	for (uint32_t i = 0; i < sim->nb_hosts && sim->nb_dirty != 0; i++)
+		sim->hosts[i].dirty = false;
+}
+
+static void step(struct sim *sim)
+{
+	mrc_fabric_run(sim->fabric, sim->now_ns, UINT32_MAX);
+	carriers(sim);
+	if (sim->sc->nb_pauses != 0)
+		pauses(sim);
+	arrivals(sim);
+	sim_flows_due(sim);
+	while (sim->hosts[sim->heap[0]].wake_ns <= sim->now_ns) {
+		struct sim_host *h = &sim->hosts[sim->heap[0]];
+
+		wake_clear(sim, h);
+		sim_mark(sim, h);
+	}
+	act(sim);
+	if (sim->now_ns >= sim->next_mark_ns)
+		sim_mark_steady(sim);
+	if (sim->now_ns >= sim->next_sample_ns) {
+		sim_sample(sim);
+		sim->next_sample_ns += sim->sc->run.sample_ns;
+	}
+	sim->stats.steps++;
+}
+
+static bool over(const struct sim *sim)
+{
+	return sim->failure[0] != '\0' || sim_flows_done(sim);
+}
+
+/* What is under way may still arrive: acknowledgements, retransmissions that were not needed. */
+static void drain(struct sim *sim)
+{
+	uint64_t until = sim->now_ns + 20 * scenario_rtt_ns(sim->sc);
+
+	while (sim->failure[0] == '\0') {
+		uint64_t t = next_instant(sim);
+
+		if (t > until)
+			break;
+		sim->now_ns = t;
+		step(sim);
+	}
+}
+
+bool sim_run(struct sim *sim)
+{
+	uint64_t same = 0;
+
+	begin(sim);
+	while (!over(sim)) {
+		uint64_t t = next_instant(sim);
+
+		if (t == SIM_NEVER || t > sim->sc->run.limit_ns) {
+			sim_fail(sim, "not finished %s",
+				t == SIM_NEVER ? "and nothing is going on any more"
+					       : "at the time limit");
+			break;
+		}
+		same = t == sim->now_ns ? same + 1 : 0;
+		if (same > MAX_STEPS_AT_ONCE)
+			sim_fail(sim, "time stands still");
+		sim->now_ns = t;
+		step(sim);
+		if (sim->opts.progress && (sim->stats.steps & 0xFFF) == 0)
+			sim_progress(sim);
+	}
+	sim->end_ns = sim->now_ns;
+	if (sim->failure[0] == '\0')
+		drain(sim);
+	if (sim->failure[0] == '\0')
+		sim_check_end(sim);
+	return sim->failure[0] == '\0';
+}

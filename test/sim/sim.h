@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sim.h - the simulator: hosts with real engines, a fabric, one clock.
+ *
+ * Everything happens at instants of virtual time. At each instant: the fabric runs, what arrived is
+ * given to the engines, hosts that have something to do (packets, timers, a free port, a flow that
+ * begins) act in the order in which that became known. Nothing else has an order, so a run is a
+ * function of scenario and seed; `hash` proves it.
+ */
+#ifndef SIM_H
+#define SIM_H
+
+#include <stdio.h>
+
+#include "mrc_fabric.h"
+#include "mrc_load.h"
+#include "mrc_pattern.h"
+#include "mrc_sched.h"
+#include "scenario.h"
+
+enum {
+	SIM_MAX_WORKERS = 4,
+	SIM_HDR_ROOM = 256, /* bytes of a block whose payload is only virtual */
+};
+
+#define SIM_NEVER UINT64_MAX
+
+/* A frame's memory. */
+struct sim_block {
+	struct sim_block *next;
+	uint8_t bytes[];
+};
+
+struct sim_pool {
+	struct sim_block *free;
+	uint8_t *mem;
+	uint64_t mem_len;
+	uint32_t room; /* bytes of a block */
+	uint64_t used, max_used, nb;
+};
+
+struct sim_flow {
+	struct mrc_pattern_flow f;
+	uint64_t start_ns, end_ns; /* SIM_NEVER: not yet */
+	uint64_t arrived_ns;       /* all bytes are at the destination */
+	uint64_t upto;             /* bytes of its connection up to its end */
+	uint32_t conn, next_on_conn;
+	uint32_t next_dep, first_dep; /* flows that wait for this one; UINT32_MAX ends */
+	bool failed;
+};
+
+/* One source, one destination, one kind of traffic. */
+struct sim_conn {
+	uint32_t src, dst;
+	enum mrc_pattern_class cls;
+	struct mrc_load *tx, *rx;
+	struct mrc_ev_set *sets[2]; /* of the source, of the destination */
+	uint64_t bytes;             /* of all its flows so far */
+	uint32_t next_arrival;      /* its first flow that has not arrived whole */
+	uint32_t last_flow;
+	uint32_t next_of[2]; /* list of the source's, of the destination's connections */
+	uint8_t *region;
+	uint64_t region_len;
+	uint64_t warm_bytes, steady_bytes; /* steady: received by the end of the warm-up, and from
+					      there to the end */
+};
+
+struct sim_host {
+	struct sim *sim;
+	uint32_t index;
+	struct mrc_sched *sched[SIM_MAX_WORKERS];
+	struct mrc_env env;
+	uint64_t rng[4];
+	uint32_t conns[2]; /* heads: as source, as destination */
+	uint32_t nb_conns;
+	uint64_t wake_ns;
+	uint32_t heap_at; /* place in the heap, UINT32_MAX: not there */
+	uint64_t port_free_ns[MRC_MAX_PLANES];
+	uint32_t up; /* planes with carrier */
+	uint32_t turn;
+	bool dirty;
+	uint64_t paused_until;
+	uint64_t last_bytes; /* received by the last sample */
+};
+
+struct sim_stats {
+	uint64_t steps, events, engine_rx, engine_tx, handovers, checks;
+	uint64_t virtual_corrupt; /* dropped because a virtual byte was damaged */
+	uint64_t lost_packets;
+};
+
+struct sim_opts {
+	const char *pcap, *trace;
+	struct mrc_fabric_where pcap_where;
+	bool progress;
+};
+
+struct sim_series; /* result.c */
+struct rc;         /* rc.c */
+
+struct sim {
+	struct scenario *sc;
+	struct sim_opts opts;
+	struct mrc_env env; /* memory and randomness of what belongs to no host */
+	uint64_t rng[4];
+	struct mrc_fabric *fabric;
+	struct sim_host *hosts;
+	uint32_t nb_hosts;
+	struct sim_conn *conns;
+	uint32_t nb_conns, cap_conns;
+	struct sim_flow *flows;
+	uint32_t nb_flows, next_flow; /* flows without a dependency come in order of time */
+	uint32_t flows_begun, flows_done, flows_failed;
+	struct sim_pool pool;
+	uint8_t *source;
+	uint64_t source_len;
+	uint8_t *scratch; /* a frame with payload of zeroes, for virtual ones */
+	struct mrc_nscc_cfg cc;
+	uint32_t *heap;
+	uint32_t heap_len;
+	uint32_t *dirty;
+	uint32_t nb_dirty;
+	/* flows begun by the arrival of others, to be started later */
+	uint32_t *waiting;
+	uint32_t nb_waiting;
+	uint64_t now_ns, end_ns;
+	uint64_t hash;
+	struct sim_stats stats;
+	struct sim_series *series;
+	uint64_t next_sample_ns;
+	uint64_t next_mark_ns; /* steady: end of the warm-up, then of the measurement */
+	struct rc *rc;
+	FILE *pcap, *trace;
+	bool stopped; /* steady load ended */
+	char failure[512];
+};
+
+/* ---- sim.c */
+struct sim *sim_create(struct scenario *sc, const struct sim_opts *opts);
+/* Runs to the end; false when an invariant broke or the limit was reached (sim->failure). */
+bool sim_run(struct sim *sim);
+void sim_destroy(struct sim *sim);
+__attribute__((format(printf, 2, 3))) void sim_fail(struct sim *sim, const char *fmt, ...);
+void sim_mark(struct sim *sim, struct sim_host *h); /* has something to do at this instant */
+void sim_wake_at(struct sim *sim, struct sim_host *h, uint64_t at_ns);
+void sim_hash(struct sim *sim, uint64_t value);
+
+/* ---- memory.c */
+void sim_env_init(struct mrc_env *env, void *rng_ctx, uint64_t (*random64)(void *ctx));
+void sim_seed(uint64_t rng[4], uint64_t seed);
+uint64_t sim_random(uint64_t rng[4]);
+void *sim_alloc(size_t size);
+/* len bytes of address space over a few pages used again and again: reads and writes stay in the
+ * cache. */
+void *sim_alias_map(uint64_t len);
+void sim_alias_unmap(void *mem, uint64_t len);
+void sim_pool_init(struct sim_pool *pool, uint32_t room, uint64_t nb);
+void sim_pool_done(struct sim_pool *pool);
+static inline struct sim_block *sim_block_get(struct sim_pool *pool)
+{
+	struct sim_block *b = pool->free;
+
+	if (b == NULL)
+		return NULL;
+	pool->free = b->next;
+	if (++pool->used > pool->max_used)
+		pool->max_used = pool->used;
+	return b;
+}
+static inline void sim_block_put(struct sim_pool *pool, struct sim_block *b)
+{
+	b->next = pool->free;
+	pool->free = b;
+	pool->used--;
+}
+
+/* ---- net.c: fabric and paths out of the scenario */
+void sim_net_create(struct sim *sim);
+struct mrc_gid sim_gid(const struct sim *sim, uint32_t host);
+struct mrc_ev_set *sim_ev_create(struct sim *sim, uint32_t src, uint32_t dst, bool single);
+
+/* ---- host.c */
+void sim_hosts_create(struct sim *sim);
+void sim_host_rx(struct sim_host *h, uint32_t plane, const struct mrc_fabric_pkt *pkt);
+void sim_host_act(struct sim_host *h);
+void sim_host_carrier(struct sim_host *h, uint32_t plane, bool up);
+
+/* ---- flows.c */
+void sim_flows_create(struct sim *sim); /* before the hosts: counts connections */
+void sim_conns_create(struct sim *sim); /* after them: loads, connected */
+void sim_flows_due(struct sim *sim);
+uint64_t sim_flows_next(const struct sim *sim);
+/* After the host acted: finished flows, arrivals, what begins because of them. */
+void sim_flows_collect(struct sim_host *h);
+void sim_flow_arrived(struct sim *sim, uint32_t flow);
+void sim_flow_ended(struct sim *sim, uint32_t flow, uint64_t end_ns, bool failed);
+bool sim_flows_done(const struct sim *sim);
+uint32_t sim_conn_qps(const struct sim *sim, const struct sim_conn *c);
+
+/* ---- check.c */
+void sim_check_host(struct sim_host *h);
+void sim_check_end(struct sim *sim);
+
+/* ---- result.c */
+void sim_sample(struct sim *sim);
+void sim_mark_steady(struct sim *sim);
+json_t *sim_result(struct sim *sim, bool ok, double wall_s);
+void sim_series_free(struct sim *sim);
+/* The number a path like "flows.fct_us.max" names; false when there is none. */
+bool sim_result_value(const json_t *result, const char *path, double *value_out);
+
+/* ---- capture.c: pcap and trace files */
+int sim_capture_open(struct sim *sim, struct mrc_ctl_error *error_out);
+void sim_capture_close(struct sim *sim);
+void sim_tap(void *ctx, uint64_t now_ns, uint32_t link, const struct mrc_fabric_pkt *pkt);
+void sim_trace(
+	void *ctx, uint64_t now_ns, enum mrc_trace_kind kind, uint64_t a, uint64_t b, uint64_t c);
+
+/* ---- progress.c */
+void sim_progress(struct sim *sim);
+void sim_progress_end(void);
+
+/* ---- rc.c: the go-back-N baseline */
+void rc_create(struct sim *sim);
+void rc_destroy(struct sim *sim);
+void rc_flow_begin(struct sim *sim, uint32_t flow);
+void rc_rx(struct sim_host *h, uint32_t plane, const struct mrc_fabric_pkt *pkt);
+/* Sends what may be sent; returns when the host wants to act again. */
+uint64_t rc_act(struct sim_host *h);
+json_t *rc_result(const struct sim *sim);
+uint64_t rc_rx_bytes(const struct sim_host *h);
+
+#endif
