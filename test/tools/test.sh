@@ -12,7 +12,8 @@ failures=()
 step() {
 	local name=$1 start=$SECONDS log
 	shift
-	log=$logs/${name//[^a-z0-9]/-}.log
+	log=${name,,}
+	log=$logs/${log//[^a-z0-9]/-}.log
 	printf '%-52s' "$name"
 	if "$@" >"$log" 2>&1 </dev/null; then
 		passed=$((passed + 1))
@@ -30,7 +31,8 @@ step() {
 tests() {
 	local name=$1 dir=$2 start=$SECONDS base counts status=0 line
 	shift 2
-	base=run-${name//[^a-z0-9]/-}
+	base=${name,,}
+	base=run-${base//[^a-z0-9]/-}
 	printf '%-52s' "$name"
 	rm -f "$dir/meson-logs/$base.json"
 	meson test -C "$dir" --no-rebuild --num-processes "$jobs" --logbase "$base" \
