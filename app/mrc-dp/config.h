@@ -189,18 +189,9 @@ int mrc_cfg_parse(
 
 /* IP packet size that the PMTU needs at most (SRv6, timestamp, immediate, pad and ICRC counted). */
 uint32_t mrc_cfg_mtu_needed(const struct mrc_cfg *cfg);
-/* Largest frame (without FCS) that carries an IP packet of mtu bytes behind a VLAN tag. */
-static inline uint32_t mrc_cfg_frame_len(uint32_t mtu)
-{
-	return mtu + 14 + 4;
-}
-
 /* Frame size of an af_packet ring whose device string names none. */
 uint32_t mrc_cfg_ring_frame_len(const struct mrc_cfg *cfg);
 /* Bytes of a packet buffer behind its headroom: what frames and the devices' rings need. */
 uint32_t mrc_cfg_buf_len(const struct mrc_cfg *cfg);
-/* Value of key `name` in a vdev string ("net_memif0,role=server"), copied to out; false when
- * absent. */
-bool mrc_cfg_devarg(const char *device, const char *name, char *out, uint32_t room);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include "config_private.h"
+#include "device.h"
 
 #define KEY_LEN 128
 
@@ -19,19 +20,14 @@ uint32_t mrc_cfg_mtu_needed(const struct mrc_cfg *cfg)
 	return (v4 ? 20u : 40u) + 8 + 12 + 4 + 4 + 16 + 4 + cfg->pmtu + MRC_ICRC_LEN;
 }
 
-/*
- * The ring spends up to 66 bytes of a frame on its own. The driver takes the ring for one array, so
- * that a block must be a whole number of frames: multiples of 512 fit eight to a multiple of a
- * page.
- */
 uint32_t mrc_cfg_ring_frame_len(const struct mrc_cfg *cfg)
 {
-	return (mrc_cfg_frame_len(mrc_cfg_mtu_needed(cfg)) + 66 + 511) / 512 * 512;
+	return mrc_device_ring_frame_len(mrc_cfg_mtu_needed(cfg));
 }
 
 uint32_t mrc_cfg_buf_len(const struct mrc_cfg *cfg)
 {
-	uint32_t len = (mrc_cfg_frame_len(mrc_cfg_mtu_needed(cfg)) + 63) / 64 * 64;
+	uint32_t len = (mrc_device_frame_len(mrc_cfg_mtu_needed(cfg)) + 63) / 64 * 64;
 
 	for (uint32_t e = 0; e < cfg->nb_endpoints; e++)
 		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++) {
@@ -41,33 +37,12 @@ uint32_t mrc_cfg_buf_len(const struct mrc_cfg *cfg)
 
 			if (strncmp(device, "net_af_packet", 13) != 0)
 				continue;
-			ring_len = mrc_cfg_devarg(device, "framesz", size, sizeof(size))
+			ring_len = mrc_device_arg(device, "framesz", size, sizeof(size))
 					   ? (uint32_t)strtoul(size, NULL, 0)
 					   : mrc_cfg_ring_frame_len(cfg);
 			len = ring_len > len ? ring_len : len;
 		}
 	return len < 32768 ? len : 32768;
-}
-
-bool mrc_cfg_devarg(const char *device, const char *name, char *out, uint32_t room)
-{
-	size_t name_len = strlen(name);
-	const char *at = strchr(device, ',');
-
-	while (at != NULL) {
-		const char *begin = at + 1;
-		const char *end = strchr(begin, ',');
-		size_t len = end ? (size_t)(end - begin) : strlen(begin);
-
-		if (len > name_len && strncmp(begin, name, name_len) == 0 &&
-			begin[name_len] == '=') {
-			snprintf(
-				out, room, "%.*s", (int)(len - name_len - 1), begin + name_len + 1);
-			return true;
-		}
-		at = end;
-	}
-	return false;
 }
 
 static const char *plane_key(char *key, uint32_t ep, uint32_t plane, const char *name)
@@ -86,14 +61,14 @@ static int memif_check(struct mrc_ctl_ctx *ctx, const char *key, const char *dev
 	char path[MRC_CFG_TEXT];
 	char value[MRC_CFG_TEXT];
 
-	if (!mrc_cfg_devarg(device, "socket", path, sizeof(path)))
+	if (!mrc_device_arg(device, "socket", path, sizeof(path)))
 		return MRC_OK;
 	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
 		return mrc_ctl_fail_key(ctx, key,
 			"socket path \"%s\" has %zu characters, a UNIX socket takes %zu; choose a "
 			"shorter path",
 			path, strlen(path), sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1);
-	if (path[0] == '/' && !mrc_cfg_devarg(device, "socket-abstract", value, sizeof(value)))
+	if (path[0] == '/' && !mrc_device_arg(device, "socket-abstract", value, sizeof(value)))
 		return mrc_ctl_fail_key(ctx, key,
 			"socket \"%s\" is a path but the driver takes it as an abstract name; add "
 			"\"socket-abstract=no\"",
@@ -125,7 +100,7 @@ static int af_packet_check(
 	char size[32];
 	uint32_t mtu;
 
-	if (!mrc_cfg_devarg(device, "iface", iface, sizeof(iface)))
+	if (!mrc_device_arg(device, "iface", iface, sizeof(iface)))
 		return mrc_ctl_fail_key(
 			ctx, key, "\"%s\" names no interface; add \"iface=NAME\"", device);
 	if (strlen(iface) >= IFNAMSIZ || if_nametoindex(iface) == 0)
@@ -140,7 +115,7 @@ static int af_packet_check(
 			"smaller \"pmtu\"",
 			iface, mtu, cfg->pmtu, need, iface, need);
 	/* 66 bytes of TPACKET header and alignment in front of the frame. */
-	if (mrc_cfg_devarg(device, "framesz", size, sizeof(size)) &&
+	if (mrc_device_arg(device, "framesz", size, sizeof(size)) &&
 		strtoul(size, NULL, 0) < need + 18 + 66)
 		return mrc_ctl_fail_key(ctx, key,
 			"framesz=%s is too small for pmtu %u; use framesz=8192,blocksz=65536", size,

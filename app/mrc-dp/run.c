@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
@@ -17,6 +15,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "device.h"
 #include "eal.h"
 #include "endpoint.h"
 #include "fabric_role.h"
@@ -72,50 +71,6 @@ static int complain(const struct run *run, enum mrc_exit code, const char *text)
 /* ---- EAL ----------------------------------------------------------------------------------------
  */
 
-/* A memif server cannot bind over the socket file of a process that died. */
-static int memif_socket_free(struct run *run, const char *device)
-{
-	struct sockaddr_un un = {.sun_family = AF_UNIX};
-	char role[32], path[MRC_CFG_TEXT], text[MRC_CFG_ERROR];
-	int fd, live;
-
-	if (strncmp(device, "net_memif", 9) != 0 ||
-		!mrc_cfg_devarg(device, "role", role, sizeof(role)) ||
-		(strcmp(role, "server") != 0 && strcmp(role, "master") != 0) ||
-		!mrc_cfg_devarg(device, "socket", path, sizeof(path)) || access(path, F_OK) != 0)
-		return MRC_EXIT_GOOD;
-	snprintf(un.sun_path, sizeof(un.sun_path), "%.*s", (int)sizeof(un.sun_path) - 1, path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	live = fd >= 0 && connect(fd, (const struct sockaddr *)&un, sizeof(un)) == 0;
-	if (fd >= 0)
-		close(fd);
-	if (!live && unlink(path) == 0)
-		return MRC_EXIT_GOOD;
-	snprintf(text, sizeof(text), "device \"%s\": %s %s", device,
-		live ? "another process serves the socket" : "cannot remove the stale socket",
-		path);
-	return complain(run, MRC_EXIT_START, text);
-}
-
-/* Buffers that take a whole frame, where the file does not say otherwise. */
-static const char *device_complete(
-	const struct mrc_cfg *cfg, const char *device, char *buf, size_t room)
-{
-	uint32_t frame_len = mrc_cfg_ring_frame_len(cfg);
-	char value[32];
-
-	if (strncmp(device, "net_memif", 9) == 0 &&
-		!mrc_cfg_devarg(device, "bsize", value, sizeof(value)))
-		snprintf(buf, room, "%s,bsize=8192", device);
-	else if (strncmp(device, "net_af_packet", 13) == 0 &&
-		 !mrc_cfg_devarg(device, "framesz", value, sizeof(value)))
-		snprintf(buf, room, "%s,framesz=%u,blocksz=%u,framecnt=512", device, frame_len,
-			frame_len * 8);
-	else
-		snprintf(buf, room, "%s", device);
-	return buf;
-}
-
 static int eal_start(struct run *run)
 {
 	const struct mrc_cfg *cfg = &run->cfg;
@@ -135,19 +90,17 @@ static int eal_start(struct run *run)
 	for (uint32_t e = 0; e < cfg->nb_endpoints; e++)
 		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++) {
 			const struct mrc_cfg_plane *plane = &cfg->endpoints[e].planes[p];
-			int code;
-
 			if (plane->link != MRC_LINK_DEVICE)
 				continue;
 			if (plane->is_pci) {
 				pcis[plan.nb_pcis++] = plane->device;
 				continue;
 			}
-			code = memif_socket_free(run, plane->device);
-			if (code)
-				return code;
-			vdevs[plan.nb_vdevs] = device_complete(
-				cfg, plane->device, texts[plan.nb_vdevs], sizeof(texts[0]));
+			if (mrc_device_socket_free(plane->device, reason, sizeof(reason)) != MRC_OK)
+				return complain(run, MRC_EXIT_START, reason);
+			mrc_device_complete(
+				plane->device, mrc_cfg_ring_frame_len(cfg), texts[plan.nb_vdevs]);
+			vdevs[plan.nb_vdevs] = texts[plan.nb_vdevs];
 			plan.nb_vdevs++;
 		}
 	snprintf(prefix, sizeof(prefix), "mrc-dp-%d", (int)getpid());

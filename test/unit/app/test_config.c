@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "config.h"
+#include "device.h"
 
 /* Every key there is, but those that exclude each other. */
 static const char full[] =
@@ -314,13 +315,13 @@ static void device_arguments_are_found(void **state)
 {
 	char value[16] = "";
 
-	assert_true(mrc_cfg_devarg("net_memif0,role=server,id=3", "id", value, sizeof(value)));
+	assert_true(mrc_device_arg("net_memif0,role=server,id=3", "id", value, sizeof(value)));
 	assert_string_equal(value, "3");
-	assert_true(mrc_cfg_devarg("net_memif0,role=server,id=3", "role", value, sizeof(value)));
+	assert_true(mrc_device_arg("net_memif0,role=server,id=3", "role", value, sizeof(value)));
 	assert_string_equal(value, "server");
-	assert_false(mrc_cfg_devarg("net_memif0,role=server", "rol", value, sizeof(value)));
-	assert_false(mrc_cfg_devarg("net_memif0", "role", value, sizeof(value)));
-	assert_false(mrc_cfg_devarg("role=server", "role", value, sizeof(value)));
+	assert_false(mrc_device_arg("net_memif0,role=server", "rol", value, sizeof(value)));
+	assert_false(mrc_device_arg("net_memif0", "role", value, sizeof(value)));
+	assert_false(mrc_device_arg("role=server", "role", value, sizeof(value)));
 }
 
 static void a_missing_file_is_one_line(void **state)

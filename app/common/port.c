@@ -75,8 +75,8 @@ static int configure(struct mrc_port *port, const struct rte_eth_dev_info *info,
 		conf.rx_adv_conf.rss_conf.rss_hf =
 			info->flow_type_rss_offloads & (RTE_ETH_RSS_UDP | RTE_ETH_RSS_IP);
 	}
-	port->mtu_by_driver =
-		info->max_mtu >= want->mtu && info->max_rx_pktlen >= mrc_cfg_frame_len(want->mtu);
+	port->mtu_by_driver = info->max_mtu >= want->mtu &&
+			      info->max_rx_pktlen >= mrc_device_frame_len(want->mtu);
 	if (port->mtu_by_driver) {
 		err = rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq, &conf);
 		if (err == 0 && rte_eth_dev_set_mtu(port->id, (uint16_t)want->mtu) == 0)

@@ -13,7 +13,7 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
-#include "config.h"
+#include "device.h"
 #include "mrc_err.h"
 
 #define MRC_PORT_MAX_QUEUES 8
