@@ -108,6 +108,8 @@ void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 #ifndef MRC_MUTANT_BACKOFF
 	qp->retries = 0;
 #endif
+	if (qp->ask_ns == WHEEL_NEVER && mrc_psn_diff(qp->ask_psn, qp->ack_psn) > 0)
+		qp->ask_ns = time_add(now_ns, qp->timeout_ns);
 	if (qp->snt.nb_open == 0) {
 		qp->rto_ns = WHEEL_NEVER;
 		qp->probe_ns = WHEEL_NEVER;
@@ -193,10 +195,9 @@ static void ask_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	qp->ask_ns = WHEEL_NEVER;
 	if (mrc_psn_diff(qp->ask_psn, qp->ack_psn) <= 0)
 		return;
-	if (mrc_psn_diff(qp->snt.una, qp->ask_psn) <= 0) {
-		qp->ask_ns = time_add(now_ns, qp->timeout_ns);
+	/* Not delivered yet: the next progress starts the timer again. */
+	if (mrc_psn_diff(qp->snt.una, qp->ask_psn) <= 0)
 		return;
-	}
 	s->counters.timeouts++;
 	if (!timer_count_retry(s, now_ns, qp))
 		return;
