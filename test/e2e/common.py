@@ -70,6 +70,11 @@ def wait_until(what, condition, seconds):
         time.sleep(0.02)
 
 
+def pause():
+    """Lets the other processes have the CPU for a moment; nothing may depend on how long."""
+    time.sleep(0.001)
+
+
 class Result:
     def __init__(self, code, out, err, seconds):
         self.code, self.out, self.err, self.seconds = code, out, err, seconds
