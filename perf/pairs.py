@@ -20,17 +20,22 @@ MAX_STALL = 0.10
 MAX_DRIFT = 0.15
 
 
+def per_second(amount, window):
+    """0 for a window that a thread slept through."""
+    return amount / window["seconds"] if window["seconds"] > 0 else 0
+
+
 def goodput(sender, receiver):
     """Payload bits per second that reached the receiver's memory."""
-    return receiver["rx_bytes"] * 8 / receiver["seconds"]
+    return per_second(receiver["rx_bytes"] * 8, receiver)
 
 
 def packet_rate(sender, receiver):
-    return receiver["rx_packets"] / receiver["seconds"]
+    return per_second(receiver["rx_packets"], receiver)
 
 
 def message_rate(sender, receiver):
-    return sender["messages"] / sender["seconds"]
+    return per_second(sender["messages"], sender)
 
 
 def rtt_p50(sender, receiver):

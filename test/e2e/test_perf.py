@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The measuring commands and the doctor, as a user runs them: that windows hold what they say, not
+how fast they are."""
+import json
+import os
+import sys
+import tempfile
+
+from common import BUILD, MRC_DP, ROOT, Skip, case, equal, main, run, true, write_json
+
+sys.path.insert(0, os.path.join(ROOT, "perf"))
+import pairs  # noqa: E402
+import runs  # noqa: E402
+
+WINDOWS = 5
+
+
+def bench(scratch):
+    if len(os.sched_getaffinity(0)) < 2:
+        raise Skip("needs two CPUs")
+    out = runs.Bench(BUILD, scratch, True)
+    out.run_ms = 60
+    return out
+
+
+def check_windows(out, modes):
+    """Both sides follow the table; what a raw sender sent and a receiver placed are whole frames;
+    the protocol's receiver placed payload; nothing was corrupt."""
+    equal(sorted(lane["side"] for lane in out["lanes"]), ["receiver", "sender"])
+    for lane in out["lanes"]:
+        equal(len(lane["windows"]), WINDOWS)
+        for index, window in enumerate(lane["windows"]):
+            equal(window["mode"], modes[index % len(modes)])
+            equal(window["bad"], 0)
+    moved = {mode: 0 for mode in modes}
+    for lane in out["lanes"]:
+        if lane["side"] == "receiver":
+            for window in lane["windows"]:
+                moved[window["mode"]] += window["rx_packets"]
+                if window["mode"] == "raw-icrc":
+                    equal(window["rx_bytes"], window["rx_packets"] * 4096)
+    true(all(moved.values()), f"every mode moved packets: {moved}")
+
+
+@case
+def test_ring_windows():
+    with tempfile.TemporaryDirectory() as scratch:
+        out = bench(scratch).windows_of("ring", ("raw-icrc", "mrc"), windows=WINDOWS)
+        check_windows(out, ("raw-icrc", "mrc"))
+        summary = pairs.Pairs(out, pairs.goodput).summary()
+        equal(summary["pairs"], 2)
+
+
+@case
+def test_memif_windows():
+    with tempfile.TemporaryDirectory() as scratch:
+        out = bench(scratch).windows_of("memif", ("raw-icrc", "mrc"), windows=WINDOWS)
+        check_windows(out, ("raw-icrc", "mrc"))
+
+
+@case
+def test_round_trips():
+    with tempfile.TemporaryDirectory() as scratch:
+        out = bench(scratch).windows_of("ring", ("raw-ping", "mrc"), windows=WINDOWS, pmtu=1024,
+                                        message=64, depth=1, payload=64)
+        sender = next(lane for lane in out["lanes"] if lane["side"] == "sender")
+        for mode in ("raw-ping", "mrc"):
+            trips = [w for w in sender["windows"] if w["mode"] == mode and "round_trips" in w]
+            true(trips, f"{mode} measured round trips")
+            true(all(0 < w["rtt_p50_ns"] <= w["rtt_p99_ns"] for w in trips), f"{mode} in order")
+
+
+@case
+def test_raw_command_prints_a_table():
+    with tempfile.TemporaryDirectory() as scratch:
+        path = write_json(scratch, "ring.json", {
+            "endpoints": [{"name": name, "address": f"fd00::{i + 1}",
+                           "planes": [{"device": "direct"}]} for i, name in enumerate("ab")]})
+        out = run([MRC_DP, "raw", "-c", path, "--windows", "4", "--run", "20ms"])
+        equal(out.code, 0)
+        for mode in ("raw-io", "raw-copy", "raw-icrc", "raw-ping"):
+            equal(out.out.count(mode + " "), 2)
+
+
+@case
+def test_wrong_usage():
+    out = run([MRC_DP, "perf"])
+    equal(out.code, 2)
+    true("usage: mrc-dp perf" in out.err, out.err)
+    with tempfile.TemporaryDirectory() as scratch:
+        path = write_json(scratch, "fabric.json", {
+            "endpoints": [{"name": name, "address": f"fd00::{i + 1}",
+                           "planes": [{"device": "fabric"}]} for i, name in enumerate("ab")],
+            "fabric": {"leaves": 2, "spines": 2}})
+        out = run([MRC_DP, "perf", "-c", path])
+        equal(out.code, 1)
+        true("fabric.json" in out.err and "device" in out.err, out.err)
+        out = run([MRC_DP, "perf", "-c", path, "--windows", "0"])
+        equal(out.code, 2)
+
+
+@case
+def test_doctor():
+    out = run([MRC_DP, "doctor", "--json"])
+    report = json.loads(out.out)
+    equal(out.code, 1 if report["verdict"] == "FAIL" else 0)
+    topics = {check["topic"] for check in report["checks"]}
+    true({"cpus", "isolation", "memory", "rights"} <= topics, topics)
+    with tempfile.TemporaryDirectory() as scratch:
+        path = write_json(scratch, "veth.json", {
+            "endpoints": [{"name": "a", "address": "10.9.9.1", "planes": [
+                {"device": "net_af_packet0,iface=mrc-nowhere"}]}],
+            "workload": {"role": "requester"}, "oob": {"connect": "unix:/tmp/x"}})
+        out = run([MRC_DP, "doctor", "-c", path])
+        equal(out.code, 1)
+        true("mrc-nowhere" in out.out and "FAIL" in out.out, out.out)
+
+
+main()
