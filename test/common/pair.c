@@ -241,7 +241,7 @@ static void attr_init(struct pair_qp *q, uint32_t psn_mine, uint32_t psn_peer)
 	a->per_packet_timers = pc->per_packet_timers;
 	if (pc->attr_tweak != NULL)
 		pc->attr_tweak(a, q->host->side);
-	q->wire_next = a->sq_psn.v;
+	q->wire_next = q->wire_end = a->sq_psn.v;
 	q->wire_cack = mrc_psn_add(a->sq_psn, -1).v;
 	q->wire_mpr = 128u * a->mpr;
 	q->wire_resets++;
@@ -273,13 +273,16 @@ void pair_connect(struct pair *p, uint32_t i, uint32_t psn_a, uint32_t psn_b)
 
 static void qp_forget(struct pair_qp *q)
 {
+	if (q->next_done != q->nb_ops)
+		q->peer->dst.tainted = true;
 	for (uint32_t k = q->next_done; k < q->nb_ops; k++)
 		q->ops[k].done = true;
-	q->next_done = q->next_placed = q->next_imm = q->nb_ops;
+	q->next_done = q->nb_ops;
+	/* what it has not received, it never will; what it sent may still arrive at the peer */
+	q->peer->next_placed = q->peer->next_imm = q->peer->nb_ops;
 	q->recv_done = q->recv_posted;
 	q->src.tail = q->src.head;
 	q->peer->dst.tail = q->peer->dst.head;
-	q->peer->dst.tainted = true;
 	q->load_left = 0;
 }
 

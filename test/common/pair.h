@@ -87,16 +87,18 @@ struct pair_fault {
 	uint32_t ev;
 	uint32_t psn, nb_psn; /* PSNs psn .. psn+nb_psn-1 (nb_psn 0: one) */
 	uint64_t from_ns, to_ns;
-	uint32_t skip;  /* matching packets that pass first */
-	uint32_t count; /* fires at most so often */
-	uint32_t every; /* fires for each every-th match */
-	uint32_t ppm;   /* fires with this probability, parts per million */
-	uint32_t burst; /* once it fires it goes on for burst matches in all */
+	uint32_t skip;     /* matching packets that pass first */
+	uint32_t count;    /* fires at most so often */
+	uint32_t every;    /* fires for each every-th match */
+	uint32_t ppm;      /* fires with this probability, parts per million */
+	uint32_t burst;    /* once it fires it goes on for burst matches in all ... */
+	uint64_t burst_ns; /* ... within this time, 0: however long that takes */
 	uint64_t delay_ns, jitter_ns;
 	uint32_t arg, bit;
 	uint8_t cls;
 	/* book of the rule */
 	uint32_t seen, fired, burst_left;
+	uint64_t burst_end;
 };
 
 /* ---- set-up ---- */
@@ -192,9 +194,11 @@ struct pair_qp {
 	uint32_t wire_mpr;               /* window in PSNs */
 	uint64_t wire_first, wire_again; /* data packets sent, first time and again */
 	uint32_t wire_resets;            /* lives of this QP */
+	uint32_t wire_end;               /* PSN behind everything posted */
 	/* automatic load */
 	uint32_t load_left, load_depth, load_min, load_max, load_imm_pct, load_unsig_pct;
-	bool relaxed; /* a reset dropped its work: history is no longer judged */
+	bool relaxed; /* work behind the checker's back: `placed` is not judged */
+	bool blind;   /* forged answers: success is not compared with memory */
 };
 
 struct pair_pkt {
@@ -334,6 +338,8 @@ void pair_inject(
 /* Gives a frame straight to the engine that owns QP i of a side and returns the verdict. */
 struct mrc_rx_verdict pair_rx_now(
 	struct pair *p, int to, uint32_t i, const uint8_t *frame, uint32_t len);
+/* For frames that a test gives to the engine itself: what they acknowledge counts. */
+void pair_wire_saw(struct pair *p, int to, const uint8_t *frame, uint32_t len);
 /*
  * Fills a view as the peer of `to` would send it to QP i: addresses, port, QPN, class. The caller
  * sets opcode-specific members afterwards.

@@ -189,6 +189,11 @@ static int op_submit(struct pair_qp *q, const struct pair_op *op, bool unsignale
 	return mrc_sched_post_write(q->host->sched, q->qp, &wr);
 }
 
+static uint32_t op_packets(const struct pair_qp *q, const struct pair_op *op)
+{
+	return op->len ? (op->len + q->attr.pmtu - 1) / q->attr.pmtu : 1;
+}
+
 int pair_post_try(struct pair *p, int side, uint32_t i, const struct pair_wr *wr)
 {
 	struct pair_qp *q = &p->q[side][i];
@@ -220,6 +225,7 @@ int pair_post_try(struct pair *p, int side, uint32_t i, const struct pair_wr *wr
 	q->src.head = op->src_end;
 	q->peer->dst.head = op->dst_end;
 	q->nb_ops++;
+	q->wire_end += op_packets(q, op);
 	pair_kick(q->host);
 	return MRC_OK;
 }
@@ -267,7 +273,7 @@ static void op_see(struct pair_qp *q, uint32_t k, const char *when)
 	struct pair_op *op = &q->ops[k];
 	int64_t at;
 
-	if (op->seen || op->done)
+	if (op->seen || op->done || q->blind)
 		return;
 	at = pair_op_diff(q, op);
 	if (at >= 0)
@@ -570,7 +576,8 @@ static bool qp_idle(const struct pair_qp *q)
 	if (q->load_left != 0)
 		return false;
 	mrc_sched_qp_query(q->host->sched, q->qp, &info);
-	if (info.sq_used != 0 || info.outstanding != 0)
+	/* entries of unsignaled messages stay in use until a signaled one completes */
+	if (info.outstanding != 0 || info.next_psn.v != (q->wire_end & MRC_PSN_MASK))
 		return false;
 	for (uint32_t k = q->next_imm; k < q->nb_ops; k++)
 		if (q->ops[k].has_imm)

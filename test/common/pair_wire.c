@@ -106,7 +106,7 @@ static bool matches_packet(const struct pair_fault *f, int from, const struct mr
 
 static bool fires(struct pair *p, struct pair_fault *f)
 {
-	if (f->burst_left != 0) {
+	if (f->burst_left != 0 && (f->burst_ns == 0 || p->now < f->burst_end)) {
 		f->burst_left--;
 		return true;
 	}
@@ -120,6 +120,7 @@ static bool fires(struct pair *p, struct pair_fault *f)
 	f->fired++;
 	if (f->burst > 1)
 		f->burst_left = f->burst - 1;
+	f->burst_end = p->now + f->burst_ns;
 	return true;
 }
 
@@ -343,6 +344,14 @@ void pair_inject(
 	pair_push(p, &(struct pair_event){.time = p->now + in_ns,
 			     .kind = PAIR_EVENT_ARRIVE,
 			     .obj = pkt_new((uint8_t)to, plane, frame, len)});
+}
+
+void pair_wire_saw(struct pair *p, int to, const uint8_t *frame, uint32_t len)
+{
+	struct pair_pkt *pkt = pkt_new((uint8_t)to, 0, frame, len);
+
+	pair_wire_arrived(p, pkt);
+	pair_pkt_free(pkt);
 }
 
 struct mrc_rx_verdict pair_rx_now(
