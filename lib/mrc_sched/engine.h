@@ -102,9 +102,10 @@ struct path {
 	struct peer *peer;
 	struct mrc_ev_set *evs;
 	struct mrc_gid local;
-	struct mrc_template *tmpl;   /* one per plane */
-	struct mrc_ev_cursor cursor; /* of control packets (O-23) */
-	struct wheel_node timer;     /* entropy value probes */
+	struct mrc_template *tmpl;         /* one per plane */
+	struct mrc_ev_cursor cursor;       /* of control packets (O-23) */
+	struct wheel_node timer;           /* entropy value probes */
+	uint64_t heard_ns[MRC_MAX_PLANES]; /* when an answer last named a packet of the plane */
 	uint32_t refs;
 	uint8_t ttl;
 };

@@ -335,6 +335,7 @@ static void feed_path(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	if (view->probe != NULL) {
 		word = sack->m == MRC_M_NONE ? MRC_EV_FB_PROBE_GOOD : MRC_EV_FB_PROBE_MARKED;
 		mrc_ev_feedback(evs, now_ns, view->probe->ev, word);
+		qp->path->heard_ns[mrc_ev_get(evs, view->probe->ev)->plane] = now_ns;
 		return;
 	}
 	/* Only a packet that is known, and only on the path that it really took. */
@@ -343,6 +344,7 @@ static void feed_path(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	index = sentmap_at(&qp->snt, &s->sent, view->ack)->ev;
 	if (!same_ev(s, qp, index, sack->entropy))
 		return;
+	qp->path->heard_ns[mrc_ev_get(evs, index)->plane] = now_ns;
 	if (sack->m == MRC_M_SKIP_ONCE)
 		word = MRC_EV_FB_MARKED;
 	else if (sack->m == MRC_M_ALWAYS_SKIP)

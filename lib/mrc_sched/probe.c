@@ -10,7 +10,7 @@
 #include "engine.h"
 
 enum {
-	LOOK_MAX = 64, /* packets looked at per call */
+	LOOK_MAX = 256, /* packets looked at per call */
 };
 
 uint64_t probe_wait_ns(const struct mrc_sched_qp *qp)
@@ -71,19 +71,49 @@ static bool silent(const struct mrc_sched_qp *qp)
 	return false;
 }
 
+/* Overdue while others do answer: nothing comes back from where it went. */
+static bool overdue(
+	const struct mrc_sched_qp *qp, const struct probe *probe, uint64_t now_ns, uint64_t wait_ns)
+{
+	return probe->state == PROBE_SENT && now_ns - probe->sent_ns >= wait_ns &&
+	       qp->answer_ns > probe->sent_ns;
+}
+
+/* Planes that are down here, or from which a probe stayed overdue and nothing else was heard. */
+static uint32_t dead_planes(
+	const struct mrc_sched *s, const struct mrc_sched_qp *qp, uint64_t now_ns, uint64_t wait_ns)
+{
+	const struct path *path = qp->path;
+	uint32_t planes = ~(s->up & path->peer->known);
+
+	for (uint32_t i = 0; i < NB_PROBES; i++) {
+		const struct probe *probe = &qp->probes[i];
+		uint32_t plane;
+
+		if (!overdue(qp, probe, now_ns, wait_ns))
+			continue;
+		plane = mrc_ev_get(path->evs, probe->ev)->plane;
+		if (path->heard_ns[plane] < probe->sent_ns)
+			planes |= UINT32_C(1) << plane;
+	}
+	return planes;
+}
+
 /* One packet that waits too long. False: no probe could be had for it. */
 static bool suspect(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, mrc_psn_t psn,
-	const struct sent *sent, uint64_t wait_ns)
+	uint32_t dead, uint64_t wait_ns)
 {
+	const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
 	struct probe *probe = probe_on(qp, sent->ev);
 
-	if (probe != NULL) {
-		/* Sent before the probe, the probe overdue, and others do answer. */
-		if (probe->state == PROBE_SENT && probe->sent_ns > sent->sent_ns &&
-			now_ns - probe->sent_ns >= wait_ns && qp->answer_ns > probe->sent_ns)
-			loss_declare(s, now_ns, qp, psn, LOSS_TIMEOUT);
+	if ((dead >> mrc_ev_get(qp->path->evs, sent->ev)->plane & 1) != 0 ||
+		(probe != NULL && overdue(qp, probe, now_ns, wait_ns) &&
+			probe->sent_ns > sent->sent_ns)) {
+		loss_declare(s, now_ns, qp, psn, LOSS_TIMEOUT);
 		return true;
 	}
+	if (probe != NULL)
+		return true;
 	probe = probe_free(qp);
 	if (probe == NULL)
 		return false;
@@ -107,10 +137,12 @@ void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	uint64_t wait_ns = probe_wait_ns(qp);
 	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
+	uint32_t dead;
 
 	qp->probe_ns = WHEEL_NEVER;
 	if (!s->cfg.probes || silent(qp))
 		return;
+	dead = dead_planes(s, qp, now_ns, wait_ns);
 	for (uint32_t i = 0; i < LOOK_MAX && mrc_psn_lt(psn, qp->snt.next); i++) {
 		const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
 
@@ -118,7 +150,7 @@ void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 			qp->probe_ns = time_add(sent->sent_ns, wait_ns);
 			break;
 		}
-		if (!suspect(s, now_ns, qp, psn, sent, wait_ns))
+		if (!suspect(s, now_ns, qp, psn, dead, wait_ns))
 			break;
 		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
 	}

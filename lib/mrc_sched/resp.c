@@ -263,6 +263,15 @@ static void want_answers(
 static enum mrc_drop duplicate(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
+#ifdef MRC_MUTANT_DUPLICATE
+	if (is_last(pkt)) {
+		struct rcv_rec rec;
+
+		fill_rec(pkt, &rec);
+		rec.rqmsn = qp->rq_rqmsn;
+		(void)imm_release(s, qp, &rec);
+	}
+#endif
 	if (mrc_psn_diff(pkt->psn, qp->rcv.cack) <= 0) {
 		sack_ack_want(s, qp, DUE_ACK);
 	} else if (pkt->flags & MRC_PKT_ACKREQ) {

@@ -155,30 +155,45 @@ bool timer_count_retry(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp
 	return false;
 }
 
-/* With timers per packet, expiry is counted from the packet's own transmission. */
-static uint64_t oldest_deadline(const struct mrc_sched *s, const struct mrc_sched_qp *qp)
+/* Deadline of the first packet in flight by its own clock (timers per packet). */
+static uint64_t own_deadline(
+	const struct mrc_sched *s, const struct mrc_sched_qp *qp, mrc_psn_t psn)
+{
+	if (!mrc_psn_lt(psn, qp->snt.next))
+		return WHEEL_NEVER;
+	return time_add(sentmap_at(&qp->snt, &s->sent, psn)->sent_ns, qp_wait_ns(s, qp));
+}
+
+/*
+ * Timers per packet: everything in flight that is over its own time is lost. Whatever falls due
+ * in one look counts one retry.
+ */
+static void lose_overdue(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
 
-	if ((qp->flags & QPF_PER_PACKET) == 0 || !mrc_psn_lt(psn, qp->snt.next))
-		return 0;
-	return time_add(sentmap_at(&qp->snt, &s->sent, psn)->sent_ns, qp_wait_ns(s, qp));
+	for (uint32_t i = 0; i < EXPIRE_BATCH && mrc_psn_lt(psn, qp->snt.next); i++) {
+		if (sentmap_at(&qp->snt, &s->sent, psn)->sent_ns + qp->timeout_ns <= now_ns)
+			loss_declare(s, now_ns, qp, psn, LOSS_TIMEOUT);
+		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
+	}
 }
 
 static void rto_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
-	uint64_t own = oldest_deadline(s, qp);
-	mrc_psn_t psn;
+	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
+	bool per_packet = (qp->flags & QPF_PER_PACKET) != 0;
 
-	if (own > now_ns) {
-		qp->rto_ns = own;
+	if (per_packet && own_deadline(s, qp, psn) > now_ns && mrc_psn_lt(psn, qp->snt.next)) {
+		qp->rto_ns = own_deadline(s, qp, psn);
 		return;
 	}
 	s->counters.timeouts++;
 	if (!timer_count_retry(s, now_ns, qp))
 		return;
-	psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
-	if (mrc_psn_lt(psn, qp->snt.next))
+	if (per_packet)
+		lose_overdue(s, now_ns, qp);
+	else if (mrc_psn_lt(psn, qp->snt.next))
 		loss_declare(s, now_ns, qp, psn, LOSS_TIMEOUT);
 	/* Whatever left a timeout ago is lost too if the next fresh SACK lacks it. */
 	qp->suspect_ns = now_ns > qp->timeout_ns ? now_ns - qp->timeout_ns : 0;
