@@ -289,7 +289,9 @@ uint64_t mrc_fabric_port_free_ns(
 
 	if (queued == 0 || l->rate_bps == 0)
 		return from_ns;
-	return from_ns + (queued * 8000 / (l->rate_bps / 1000000 + 1)) + 1;
+	/* Exact below two gigabytes, as the transmitter itself will count. */
+	queued = queued < 2000000000u ? queued : 2000000000u;
+	return from_ns + (queued * 8000000000u + l->busy_rem) / l->rate_bps;
 }
 
 void mrc_fabric_inbox_ready(struct mrc_fabric *f, uint32_t index)

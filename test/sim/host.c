@@ -41,6 +41,8 @@ static void engine_cfg(struct sim_host *h, uint32_t worker, struct mrc_sched_cfg
 	cfg->window_psns = qps * sc->host.mpr * MRC_MPR_UNIT;
 	cfg->sent_psns = qps * sc->host.mpr * MRC_MPR_UNIT + 2 * MRC_MPR_UNIT;
 	cfg->queue_entries = qps * (8 * sc->load.depth + 64);
+	cfg->nacks_per_us = sc->host.nacks_per_us;
+	cfg->probes = sc->host.probes;
 	cfg->icrc = sc->load.verify != MRC_LOAD_VERIFY_NONE;
 	cfg->strict_echo = sc->host.strict_echo;
 	cfg->timestamps = sc->host.timestamps;

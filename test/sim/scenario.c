@@ -99,10 +99,10 @@ static const struct mrc_ctl_name trim_who_names[] = {
 static int decode_overhead(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *field,
 	const json_t *value, void *member)
 {
-	if (!json_is_integer(value) || json_integer_value(value) < -14 ||
+	if (!json_is_integer(value) || json_integer_value(value) < -40 ||
 		json_integer_value(value) > 256)
 		return mrc_ctl_fail(ctx, value,
-			"is out of range, give -14 .. 256 bytes per packet (24: preamble, FCS and "
+			"is out of range, give -40 .. 256 bytes per packet (24: preamble, FCS and "
 			"gap)");
 	*(int64_t *)member = json_integer_value(value);
 	return MRC_OK;
@@ -199,7 +199,7 @@ static const struct mrc_ctl_field host_fields[] = {
 	MRC_CTL_BOOL("strict_echo", struct sim_host_cfg, strict_echo),
 	MRC_CTL_BOOL("probes", struct sim_host_cfg, probes),
 	MRC_CTL_UINT("nic_packets", struct sim_host_cfg, nic_packets, 0, 1024),
-	TIME("handover", struct sim_host_cfg, handover_ns),
+	MRC_CTL_UINT("nacks_per_us", struct sim_host_cfg, nacks_per_us, 1, 100000),
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table host_table = {host_fields, sizeof(struct sim_host_cfg), NULL};
@@ -764,6 +764,10 @@ static int scenario_check(struct mrc_ctl_ctx *ctx, void *obj)
 	struct scenario *sc = obj;
 	int err = load_check(ctx, sc);
 
+	if (sc->host.nacks_per_us == SIM_AUTO)
+		sc->host.nacks_per_us =
+			1 + (uint32_t)(sc->fabric.rate_bps / 1000000 * sc->fabric.planes /
+				       (8ull * scenario_packet_len(sc)));
 	/* One port can be kept exact; several have to be fed in turn. */
 	if (sc->host.nic_packets == SIM_AUTO)
 		sc->host.nic_packets = sc->fabric.planes > 1 ? 2 : 0;
@@ -826,7 +830,8 @@ static void scenario_default(struct scenario *sc)
 		.timestamps = true,
 		.trim_nack = true,
 		.probes = true,
-		.nic_packets = SIM_AUTO};
+		.nic_packets = SIM_AUTO,
+		.nacks_per_us = SIM_AUTO};
 	sc->ev = (struct sim_ev){.mode = MRC_EV_MODE_STEV, .count = 64, .revive = 3};
 	sc->cc = (struct sim_cc){.on = true, .algorithm = MRC_NSCC_UET10};
 	sc->load = (struct sim_load){.mode = SIM_FLOWS,
