@@ -386,7 +386,7 @@ static json_t *loss_json(const struct sim *sim)
 }
 
 struct link_sums {
-	double tx_max, tx_sum, tx_nb;
+	double tx_max, tx_sum, tx_nb; /* of links that carry a tenth of the busiest one's bytes */
 	uint64_t queue_max_len;
 	double queue_mean_max, queue_mean_sum, nb;
 	uint64_t marks, trims;
@@ -405,11 +405,23 @@ static void link_add(struct sim *sim, struct link_sums *s, uint32_t l)
 	s->queue_mean_sum += mean;
 	s->queue_mean_max = mean > s->queue_mean_max ? mean : s->queue_mean_max;
 	s->queue_max_len = c.queue_max_len > s->queue_max_len ? c.queue_max_len : s->queue_max_len;
-	if (c.tx_packets == 0)
+	if ((double)c.tx_bytes < s->tx_max / 10 || c.tx_bytes == 0)
 		return;
 	s->tx_nb++;
 	s->tx_sum += (double)c.tx_bytes;
-	s->tx_max = (double)c.tx_bytes > s->tx_max ? (double)c.tx_bytes : s->tx_max;
+}
+
+static double busiest(struct sim *sim, const struct mrc_fabric_where *where)
+{
+	struct mrc_fabric_link_counters c;
+	double most = 0;
+
+	for (uint32_t l = mrc_fabric_link_next(sim->fabric, where, UINT32_MAX); l != UINT32_MAX;
+		l = mrc_fabric_link_next(sim->fabric, where, l)) {
+		mrc_fabric_link_counters_get(sim->fabric, sim->now_ns, l, &c);
+		most = (double)c.tx_bytes > most ? (double)c.tx_bytes : most;
+	}
+	return most;
 }
 
 static json_t *links_json(struct sim *sim)
@@ -422,6 +434,7 @@ static json_t *links_json(struct sim *sim)
 		struct link_sums s = {0};
 
 		where.classes = 1u << cls;
+		s.tx_max = busiest(sim, &where);
 		for (uint32_t l = mrc_fabric_link_next(sim->fabric, &where, UINT32_MAX);
 			l != UINT32_MAX; l = mrc_fabric_link_next(sim->fabric, &where, l))
 			link_add(sim, &s, l);
@@ -470,8 +483,14 @@ static json_t *goodput_json(const struct sim *sim)
 		per[n++] = (double)sim->conns[i].steady_bytes * 8 / window_ns;
 	out = json_pack(
 		"{s:f}", "total_gbps", sim->end_ns != 0 ? bytes * 8 / (double)sim->end_ns : 0.0);
-	if (n != 0)
+	if (n != 0) {
+		json_t *list = json_array();
+
+		for (uint32_t i = 0; i < n; i++)
+			json_array_append_new(list, json_real(per[i]));
+		json_object_set_new(out, "steady_per_conn", list);
 		json_object_set_new(out, "steady_gbps", spread(per, n));
+	}
 	free(per);
 	return out;
 }

@@ -1,0 +1,744 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The scenarios: variants of their files, and what they are judged by.
+
+Rates and times are those of the emulated fabric. C is the format ceiling: what the planes carry of
+payload when every packet is full. T is the unloaded round trip across a spine.
+"""
+import random
+import statistics
+
+HEAD = 14 + 8 + 12 + 4 + 4 + 16 + 4  # Ethernet, UDP, BTH, METH, TSETH, RETH, ICRC
+
+
+class Mark:
+    def __init__(self, text, mark, measured, ok, command=""):
+        self.text, self.mark, self.measured, self.ok = text, mark, str(measured), bool(ok)
+        self.command = command
+
+    def verdict(self, scenario):
+        if self.ok:
+            return "pass"
+        for part, reason in scenario.not_yet.items():
+            if part in self.text:
+                return f"not yet: {reason}"
+        return "FAIL"
+
+
+class Variant:
+    def __init__(self, name, file, sets=None, trace=False, scales=True):
+        self.name, self.file, self.sets = name, file, sets or {}
+        self.trace, self.scales = trace, scales
+
+    def settings(self, seed):
+        return self.sets(seed) if callable(self.sets) else self.sets
+
+
+class Scenario:
+    def __init__(self, name, title, source, variants, judge, not_yet=None, gated=False):
+        self.name, self.title, self.source = name, title, source
+        self.variants, self.judge = variants, judge
+        self.not_yet, self.gated = not_yet or {}, gated
+
+
+# ---- helpers
+
+def packet_len(pmtu=4096, srv6=True, overhead=24):
+    return HEAD + 40 + (40 if srv6 else 0) + pmtu + overhead
+
+
+def ceiling(planes, gbps, pmtu=4096, srv6=True):
+    """Gb/s"""
+    return planes * gbps * pmtu / packet_len(pmtu, srv6)
+
+
+def fault(kind, at, until=0, **more):
+    f = {"kind": kind, "at": int(at)}
+    if until:
+        f["for"] = int(until - at)
+    f.update(more)
+    return f
+
+
+def cut(kind, plane, leaf, spine, at, until=0, **more):
+    return fault(kind, at, until, plane=plane, leaf=leaf, spine=spine, **more)
+
+
+US = 1000
+MS = 1000000
+
+
+def between(result, column, start_us, end_us):
+    s = result["series"]
+    return [v for t, v in zip(s["t_us"], s[column]) if start_us < t <= end_us]
+
+
+def mean(values):
+    return sum(values) / len(values) if values else 0.0
+
+
+def bins(result, column, start_us, end_us, width_us):
+    """Means over consecutive windows."""
+    out, t = [], start_us
+    while t + width_us <= end_us:
+        out.append(mean(between(result, column, t, t + width_us)))
+        t += width_us
+    return out
+
+
+def worst(results, value, low=True):
+    values = [value(r) for r in results]
+    return min(values) if low else max(values)
+
+
+def at_least(text, results, value, mark, unit="", digits=2):
+    v = worst(results, value)
+    bad = min(results, key=value)
+    return Mark(text, f">= {mark:.{digits}f}{unit}", f"{v:.{digits}f}{unit}", v >= mark,
+                bad.get("command", ""))
+
+
+def at_most(text, results, value, mark, unit="", digits=2):
+    v = worst(results, value, False)
+    bad = max(results, key=value)
+    return Mark(text, f"<= {mark:.{digits}f}{unit}", f"{v:.{digits}f}{unit}", v <= mark,
+                bad.get("command", ""))
+
+
+def within(text, results, value, lo, hi, unit="", digits=2):
+    values = [value(r) for r in results]
+    ok = all(lo <= v <= hi for v in values)
+    measured = f"{min(values):.{digits}f} .. {max(values):.{digits}f}{unit}"
+    return Mark(text, f"{lo:.{digits}f} .. {hi:.{digits}f}{unit}", measured, ok,
+                results[0].get("command", ""))
+
+
+def steady_min(r):
+    return r["goodput"]["steady_gbps"]["min"]
+
+
+def qp_errors(r):
+    return r["engine"]["qp_errors"]
+
+
+def no_errors(results):
+    runs = [r for many in results.values() for r in many if "engine" in r]
+    return at_most("QPs in error, all runs", runs, qp_errors, 0, digits=0)
+
+
+def seeded(seed, name):
+    return random.Random(f"{name} {seed}")
+
+
+# ---- S1
+
+S01_SIZES = ["32KiB", "256KiB", "4MiB"]
+
+
+def s01_variants():
+    out = []
+    for place, second in (("near", 1), ("far", 2)):
+        for size in S01_SIZES:
+            for qps in (1, 4):
+                depth = 128 if size == "32KiB" else 16 if size == "256KiB" else 3
+                out.append(Variant(f"{place} {size} x {qps}", "s01.json", {
+                    "load.second": second, "load.message": size, "load.qps": qps,
+                    "load.depth": depth}))
+        out.append(Variant(f"{place} pmtu 1024", "s01.json", {
+            "load.second": second, "host.pmtu": 1024, "host.mpr": 32, "load.depth": 16}))
+        out.append(Variant(f"{place} 2 B", "s01.json", {
+            "load.second": second, "load.mode": "flows", "load.bytes": 2, "load.message": 64,
+            "load.rounds": 20, "load.round_gap": "100us"}, scales=False))
+    return out
+
+
+def s01_judge(res):
+    marks = []
+    c = ceiling(8, 100)
+    for place in ("near", "far"):
+        runs = [r for name, many in res.items() for r in many
+                if name.startswith(place) and " x " in name]
+        marks.append(at_least(f"goodput {place}, 32 KiB and above, of C", runs,
+                              lambda r: 100 * steady_min(r) / c, 99, " %"))
+        marks.append(at_least(f"goodput {place}, PMTU 1024, of C", res[f"{place} pmtu 1024"],
+                              lambda r: 100 * steady_min(r) / ceiling(8, 100, 1024), 99, " %"))
+    gaps = []
+    for size in S01_SIZES:
+        for qps in (1, 4):
+            near = statistics.median(map(steady_min, res[f"near {size} x {qps}"]))
+            far = statistics.median(map(steady_min, res[f"far {size} x {qps}"]))
+            gaps.append(100 * abs(near - far) / near)
+    marks.append(Mark("difference of placements", "<= 0.5 %", f"{max(gaps):.2f} %",
+                      max(gaps) <= 0.5))
+    near = statistics.median(r["flows"]["fct_us"]["median"] for r in res["near 2 B"])
+    far = statistics.median(r["flows"]["fct_us"]["median"] for r in res["far 2 B"])
+    # Two more links each way: 1 us each, and about 15 ns of a small packet on each.
+    marks.append(Mark("half round trip of 2 B across a spine, above that in a leaf",
+                      "2.01 us +- 10 %", f"{(far - near) / 2:.3f} us",
+                      abs((far - near) / 2 - 2.014) <= 0.2))
+    marks.append(at_most("retransmissions", [r for m in res.values() for r in m],
+                         lambda r: r["engine"]["retransmits"], 0, digits=0))
+    return marks + [no_errors(res)]
+
+
+# ---- S2
+
+S02_FLOWS = [[0, i, 8 + i, "8MiB"] for i in range(8)]
+
+
+def s02_judge(res):
+    c = ceiling(1, 400)
+    marks = []
+    for name in ("1 QP", "8 QPs"):
+        runs = res[name]
+        marks.append(at_least(f"slowest flow of C, {name}", runs,
+                              lambda r: 100 * steady_min(r) / c, 97, " %"))
+        marks.append(at_least(f"slowest over fastest flow, {name}", runs, lambda r:
+                              steady_min(r) / r["goodput"]["steady_gbps"]["max"], 0.97))
+        marks.append(at_most(f"uplink load, max over mean, {name}", runs, lambda r:
+                             r["fabric"]["links"]["leaf_up"]["load_max_over_mean"], 1.05))
+    # A hash that never collides would prove that the fabric does not hash.
+    v = min(r["flows"]["gbps"]["min"] / ceiling(1, 400, srv6=False)
+            for r in res["baseline 1 QP"])
+    marks.append(Mark("baseline's slowest flow of C, any seed", "<= 0.55", f"{v:.2f}",
+                      v <= 0.55))
+    return marks + [no_errors(res)]
+
+
+# ---- S3
+
+def s03_flaps(seed):
+    rng = seeded(seed, "s03")
+    out = []
+    for i in range(5):
+        at = 2 * MS + i * 1500 * US + rng.randrange(200 * US)
+        out.append(cut("carrier", rng.randrange(4), rng.randrange(4), rng.randrange(4), at,
+                       at + rng.randrange(50 * US, 600 * US)))
+    return out
+
+
+def s03_expected_loss(r, evs, window_packets):
+    """Packets per affected path, by the rule L = affected EVs x (1 + in flight / EVs)."""
+    return 1 + window_packets / evs
+
+
+def s03_judge(res):
+    marks = []
+    runs = res["flaps"]
+    healthy = statistics.median(steady_min(r) for r in res["healthy"])
+    # Over one run: five flaps; each hits one EV of the flows that cross that leaf.
+    limit = s03_expected_loss(None, 16, 1.5 * 112)
+    marks.append(at_most("lost packets per QP and flap, median QP", runs,
+                         lambda r: r["lost_per_qp"]["median"] / 5, limit))
+    marks.append(at_most("lost packets per QP and flap, worst QP", runs,
+                         lambda r: r["lost_per_qp"]["max"] / 5, 2 * limit))
+    marks.append(at_most("largest dip of goodput, 500 us bins", runs, lambda r:
+                         100 * (1 - min(bins(r, "goodput_gbps", 1500, 11500, 500))
+                                / mean(between(r, "goodput_gbps", 1000, 2000))), 2, " %"))
+    marks.append(at_least("goodput against healthy", runs,
+                          lambda r: 100 * steady_min(r) / healthy, 98, " %"))
+    marks.append(at_most("paths still taken for bad at the end", runs,
+                         lambda r: r["series"]["ev_bad"][-1], 0, digits=0))
+    return marks + [no_errors(res)]
+
+
+# ---- S4
+
+def s04_serial():
+    return [cut("carrier", (2 * i) % 8, 0, (i // 4) % 2, (1000 + 400 * i) * US)
+            for i in range(16)]
+
+
+def s04_at_once():
+    return [cut("carrier", p, 0, p % 4, 2 * MS, 5 * MS) for p in range(8)]
+
+
+def s04_binding():
+    return [cut("carrier", p, 0, 1, 3 * MS, 5500 * US) for p in range(8)]
+
+
+def both_directions(r, start_us, end_us, width):
+    return bins(r, "goodput_gbps", start_us, end_us, width)
+
+
+def s04_judge(res):
+    c = 2 * ceiling(8, 100)
+    marks = []
+    for name in ("one by one", "eight at once"):
+        marks.append(at_least(f"worst 200 us bin of C, {name}", res[name], lambda r:
+                              100 * min(both_directions(r, 800, 7800, 200)) / c, 98, " %"))
+    c = 2 * ceiling(8, 100)
+    runs = res["uplinks at a quarter"]
+    marks.append(within("goodput of the remaining 75 %, 20 T after the loss", runs, lambda r:
+                        mean(between(r, "goodput_gbps", 3200, 5400)) / (0.75 * c / 2 + c / 2),
+                        0.97, 1.0))
+    marks.append(at_least("goodput after the return of C", runs, lambda r:
+                          100 * mean(between(r, "goodput_gbps", 6500, 7900)) / c, 98, " %"))
+    return marks + [no_errors(res)]
+
+
+# ---- S5
+
+def s05_ports():
+    down = [1000, 1700, 2400, 3100]
+    up = [4200, 4900, 5600, 6300]
+    return [fault("carrier", d * US, u * US, plane=p, host=0)
+            for p, (d, u) in enumerate(zip(down, reversed(up)))]
+
+
+def s05_four():
+    return [fault("carrier", 2 * MS, 6 * MS, plane=p, host=0) for p in range(4)]
+
+
+def s05_leaf():
+    return [fault("restart", 2 * MS, 6 * MS, plane=3, leaf=0)]
+
+
+def s05_judge(res):
+    marks = []
+    c = 2 * ceiling(8, 100)
+    for name in ("near", "far", "far, no port status"):
+        runs = res[name]
+        for k, start, end in ((1, 1300, 1700), (2, 2000, 2400), (3, 2700, 3100),
+                              (4, 3500, 4200)):
+            marks.append(within(f"{name}: rate with {k} planes down, of (8-{k})/8 C", runs,
+                                lambda r, s=start, e=end, k=k: mean(between(
+                                    r, "goodput_gbps", s, e)) / (c * (8 - k) / 8), 0.99, 1.01))
+        marks.append(at_least(f"{name}: rate after the return of C", runs, lambda r:
+                              mean(between(r, "goodput_gbps", 8000, 9900)) / c, 0.99))
+    marks.append(within("four planes at once: rate of C / 2", res["four at once"], lambda r:
+                        mean(between(r, "goodput_gbps", 2500, 5900)) / (c / 2), 0.99, 1.01))
+    marks.append(within("leaf switch down: rate of 7/8 C", res["leaf"], lambda r:
+                        mean(between(r, "goodput_gbps", 2500, 5900)) / (c * 7 / 8), 0.99, 1.01))
+    marks.append(at_most("packets into a dead plane end after, us",
+                         res["four at once"], lambda r: last_drop_us(r, 2000, 3500), 3 * 9.5 + 20,
+                         " us", 0))
+    return marks + [no_errors(res)]
+
+
+def last_drop_us(r, start_us, end_us):
+    s = r["series"]
+    times = [t for t, v in zip(s["t_us"], s["drops"]) if start_us < t <= end_us and v > 0]
+    return max(times) - start_us if times else 0
+
+
+# ---- S6
+
+def s06_grey(seed):
+    return [fault("silent_discard", 2 * MS, 4 * MS, plane=1, spine=2),
+            fault("restart", 4 * MS, 4500 * US, plane=1, spine=2)]
+
+
+def s06_cold(percent):
+    def sets(seed):
+        rng = seeded(seed, "s06")
+        links = [(p, l, s) for p in range(4) for l in range(4) for s in range(4)]
+        dead = rng.sample(links, max(1, round(len(links) * percent / 100)))
+        return {"faults": [cut("silent_discard", *d, 0) for d in dead]}
+    return sets
+
+
+def s06_judge(res):
+    marks = []
+    runs = res["grey spine"]
+    base = [mean(between(r, "goodput_gbps", 1000, 2000)) for r in runs]
+    for r, b in zip(runs, base):
+        r["base"] = b
+    marks.append(at_least("goodput 20 T after the spine went grey, of before", runs, lambda r:
+                          100 * mean(between(r, "goodput_gbps", 2200, 3900)) / r["base"], 98, " %"))
+    marks.append(at_most("second dip, at the reboot (200 us bins)", runs, lambda r:
+                         100 * (1 - min(bins(r, "goodput_gbps", 3900, 5900, 200)) / r["base"]), 1,
+                         " %"))
+    marks.append(at_most("paths still taken for bad at the end", runs,
+                         lambda r: r["series"]["ev_bad"][-1], 0, digits=0))
+    limit = 1 * (1 + 1.5 * 112 / 16)
+    marks.append(at_most("grey spine: lost packets per QP, median", runs,
+                         lambda r: r["lost_per_qp"]["median"], limit))
+    marks.append(at_most("grey spine: lost packets per QP, worst", runs,
+                         lambda r: r["lost_per_qp"]["max"], 2 * limit))
+    for percent in (1, 5, 10):
+        runs = res[f"cold start {percent} %"]
+        dead = max(1, round(64 * percent / 100))
+        # Every pair of leaves meets its dead links: up at one, down at the other.
+        marks.append(at_most(f"cold start, {percent} % dead: lost packets per QP, worst", runs,
+                             lambda r: r["lost_per_qp"]["max"], 2 * dead * limit))
+        marks.append(at_least(f"cold start, {percent} % dead: goodput from 100 T on, of C", runs,
+                              lambda r: 100 * mean(between(r, "goodput_gbps", 1000, 7900))
+                              / (16 * ceiling(4, 100)), 98, " %"))
+    return marks + [no_errors(res)]
+
+
+# ---- S7
+
+S07_RATES = [0.001, 0.01, 0.05, 0.2, 1.0]
+
+
+def s07_variants():
+    return [Variant(f"loss {100 * p:g} %", "s07.json", {"faults": [
+        cut("loss", 0, 0, s, 1 * MS, rate=p, direction="leaf_up") for s in (0, 1)]}, trace=True)
+            for p in S07_RATES]
+
+
+def s07_retired_us(r):
+    """From the first loss that the requester saw to the path's leaving."""
+    first = next((int(t[0]) for t in r["trace"] if t[2] == "loss" and int(t[0]) >= MS), None)
+    gone = next((int(t[0]) for t in r["trace"] if t[2] == "ev_state" and t[1] == "0"
+                 and int(t[0]) >= MS and t[5] == "2"), None)
+    if first is None:
+        return 0.0
+    return 1e9 if gone is None else max(0, gone - first) / 1e3
+
+
+def s07_judge(res):
+    marks = []
+    c = ceiling(8, 100)
+    for p in S07_RATES:
+        runs = [r for r in res[f"loss {100 * p:g} %"] if r["fabric"]["dropped"] > 0]
+        if not runs:
+            continue
+        marks.append(at_most(f"{100 * p:g} %: path retired after its first detected loss", runs,
+                             s07_retired_us, 2 * 9.5, " us", 1))
+        marks.append(at_least(f"{100 * p:g} %: worst 200 us bin of C", runs, lambda r: 100 * min(
+            bins(r, "goodput_gbps", 700, 5900, 200)) / c, 99, " %"))
+        marks.append(at_most(f"{100 * p:g} %: planes' shares, largest over smallest", runs,
+                             lambda r: max(x["tx_data_packets"] for x in r["engine"]["planes"])
+                             / min(x["tx_data_packets"] for x in r["engine"]["planes"]), 1.01, "",
+                             4))
+    return marks + [no_errors(res)]
+
+
+# ---- S8
+
+S08_LOSSES = [0, 0.0001, 0.001, 0.01]
+
+
+def s08_loss(p, **more):
+    out = dict(more)
+    if p:
+        out["faults"] = [fault("loss", 0, direction="host_down", rate=p)]
+    return out
+
+
+def s08_variants():
+    out = []
+    for p in S08_LOSSES:
+        out.append(Variant(f"{100 * p:g} %", "s08.json", s08_loss(p)))
+        out.append(Variant(f"all-to-all {100 * p:g} %", "s08.json", s08_loss(p, **{
+            "load.pattern": "all_to_all", "load.bytes": "1MiB"})))
+    for p in (0, 0.01):
+        out.append(Variant(f"baseline {100 * p:g} %", "s08.json", s08_loss(p, **{
+            "transport": "rc", "fabric.planes": 1, "fabric.rate": "400G", "run.limit": "30s",
+            "ev.count": 64})))
+    return out
+
+
+def fct_total(r):
+    return r["simulated_us"]
+
+
+def s08_judge(res):
+    marks = []
+    for kind in ("", "all-to-all "):
+        clean = statistics.median(fct_total(r) for r in res[f"{kind}0 %"])
+        marks.append(at_least(f"{kind}0.1 % loss: speed of the lossless run",
+                              res[f"{kind}0.1 %"], lambda r: 100 * clean / fct_total(r), 95, " %"))
+        marks.append(at_least(f"{kind}1 % loss: speed of the lossless run",
+                              res[f"{kind}1 %"], lambda r: 100 * clean / fct_total(r), 33.3, " %"))
+    base = statistics.median(fct_total(r) for r in res["baseline 0 %"])
+    marks.append(at_most("baseline at 1 %: speed of its lossless run", res["baseline 1 %"],
+                         lambda r: 100 * base / fct_total(r), 10, " %"))
+    ours = statistics.median(fct_total(r) for r in res["1 %"])
+    theirs = statistics.median(fct_total(r) for r in res["baseline 1 %"])
+    marks.append(Mark("faster than the baseline at 1 %", "> 1 x", f"{theirs / ours:.1f} x",
+                      theirs > ours))
+    return marks + [no_errors(res)]
+
+
+# ---- S9
+
+def s09_judge(res):
+    runs = res["pinned"]
+    c = ceiling(1, 100)
+    marks = [at_least("free flow of its path's ceiling", runs, lambda r:
+                      100 * r["goodput"]["steady_gbps"]["min"] / c, 95, " %"),
+             at_least("pinned flow of its rate", runs, lambda r:
+                      100 * r["goodput"]["steady_gbps"]["max"] / 90, 95, " %")]
+    return marks + [no_errors(res)]
+
+
+# ---- S10
+
+def conns(r):
+    return r["goodput"]["steady_per_conn"]
+
+
+def s10_judge(res):
+    marks = []
+    c = ceiling(1, 400)
+    solo = statistics.median(conns(r)[0] for r in res["victim alone"])
+    for name in ("1 QP", "8 QPs"):
+        runs = res[name]
+        marks.append(at_least(f"Jain index of the seven, {name}", runs,
+                              lambda r: jain(conns(r)[:7]), 0.98, "", 3))
+        marks.append(at_least(f"bottleneck of C, {name}", runs,
+                              lambda r: 100 * sum(conns(r)[:7]) / c, 97, " %"))
+        marks.append(at_least(f"victim of its rate alone, {name}", runs,
+                              lambda r: 100 * conns(r)[7] / solo, 97, " %"))
+        marks.append(at_most(f"timer expiries, {name}", runs,
+                             lambda r: r["engine"]["timeouts"], 0, digits=0))
+        marks.append(at_most(f"paths taken for bad, {name}", runs,
+                             lambda r: max(r["series"]["ev_bad"]), 0, digits=0))
+    return marks + [no_errors(res)]
+
+
+def jain(values):
+    return sum(values) ** 2 / (len(values) * sum(v * v for v in values))
+
+
+# ---- S11
+
+def s11_slow(share):
+    return {"fabric.links": [{"leaf": 0, "spine": 1, "direction": "leaf_up",
+                              "rate": int(400e9 * share)}]}
+
+
+def s11_judge(res):
+    marks = []
+    healthy = statistics.median(r["flows"]["fct_us"]["max"] for r in res["healthy"])
+    for name, share, bound in (("half rate", 0.5, 1.14), ("a tenth", 0.1, 1.29)):
+        marks.append(at_most(f"tail with one uplink at {name}, of healthy", res[name], lambda r:
+                             r["flows"]["fct_us"]["max"] / healthy, 1.1 * bound))
+    return marks + [no_errors(res)]
+
+
+# ---- S12
+
+def s12_judge(res):
+    marks = []
+    for p in (5, 20, 100):
+        runs = res[f"{p} %"]
+        marks.append(at_most(f"planes' shares with {p} % loss, largest over smallest", runs,
+                             lambda r: max(x["tx_data_packets"] for x in r["engine"]["planes"])
+                             / min(x["tx_data_packets"] for x in r["engine"]["planes"]), 1.05))
+    marks.append(Mark("prober names the link", "within 2 x 5/p ms", "no prober", False))
+    return marks + [no_errors(res)]
+
+
+# ---- S13
+
+def s13_variants():
+    out = [Variant("healthy", "s13.json")]
+    for p in (0.01, 0.1, 0.5, 1.0):
+        out.append(Variant(f"{100 * p:g} %", "s13.json", {"faults": [fault(
+            "loss", 0, plane=0, rate=p, direction="host_down",
+            packets=["sack", "nack", "ack"])]}))
+    return out
+
+
+def s13_judge(res):
+    marks = []
+    healthy = statistics.median(r["flows"]["gbps"]["median"] for r in res["healthy"])
+    p99 = statistics.median(r["flows"]["fct_us"]["p99"] for r in res["healthy"])
+    for p in ("1 %", "10 %", "50 %", "100 %"):
+        marks.append(at_least(f"median goodput with {p} of one plane's answers lost", res[p],
+                              lambda r: 100 * r["flows"]["gbps"]["median"] / healthy, 98, " %"))
+    marks.append(at_most("P99 completion at 10 %, of healthy", res["10 %"],
+                         lambda r: r["flows"]["fct_us"]["p99"] / p99, 2))
+    return marks + [no_errors(res)]
+
+
+# ---- S14
+
+S14_EVS = [4, 8, 16, 32, 64, 128, 256]
+
+
+def s14_variants():
+    out = [Variant(f"{n} values", "s14.json", {"ev.count": n}) for n in S14_EVS]
+    out += [Variant(f"SACK every {n} KiB", "s14.json", {
+        "choice": {"sack_gen_threshold": n * 1024}}) for n in (4, 16, 32)]
+    out += [Variant(f"MPR {n}", "s14.json", {"host.mpr": n}) for n in (1, 2, 4, 8)]
+    return out
+
+
+def tail(r):
+    return r["flows"]["fct_us"]["max"]
+
+
+def s14_judge(res):
+    marks = []
+    tails = [statistics.median(map(tail, res[f"{n} values"])) for n in S14_EVS]
+    marks.append(Mark("tail from 16 to 256 values does not rise", "<= 1.03 x",
+                      f"{max(tails[3:]) / tails[2]:.3f} x", max(tails[3:]) <= 1.03 * tails[2]))
+    one = statistics.median(map(tail, res["SACK every 4 KiB"]))
+    eight = statistics.median(map(tail, res["SACK every 32 KiB"]))
+    marks.append(Mark("tail with SACKs 8:1 against 1:1", "<= 1.05 x", f"{eight / one:.3f} x",
+                      eight <= 1.05 * one))
+    c = ceiling(4, 100, srv6=False)
+    marks.append(at_least("mean flow with an MPR of twice the round trip's packets, of C",
+                          res["MPR 2"], lambda r: 100 * r["flows"]["gbps"]["median"] / c, 97, " %"))
+    return marks + [no_errors(res)]
+
+
+# ---- S15
+
+def s15_judge(res):
+    c = ceiling(4, 100)
+    marks = []
+    for b in (25, 50):
+        marks.append(within(f"goodput of the flow that meets {b} % background, of (1 - b) C",
+                            res[f"{b} %"], lambda r, b=b:
+                            conns(r)[0] / (c * (1 - b / 100)), 0.95, 1.05))
+    return marks + [no_errors(res)]
+
+
+# ---- S16
+
+def s16_faults(seed):
+    rng = seeded(seed, "s16")
+    out = []
+    for i in range(12):
+        at = rng.randrange(20, 700) * US
+        until = at + rng.randrange(20, 200) * US
+        kind = rng.choice(["carrier", "loss", "silent_discard", "corrupt", "duplicate", "reorder",
+                           "trim", "port"])
+        where = {"plane": rng.randrange(4), "leaf": rng.randrange(4), "spine": rng.randrange(4)}
+        if kind == "port":
+            out.append(fault("carrier", at, until, plane=rng.randrange(4), host=rng.randrange(16)))
+        elif kind in ("carrier", "silent_discard"):
+            out.append(fault(kind, at, until, **where))
+        elif kind == "reorder":
+            out.append(fault(kind, at, until, rate=0.1, delay=rng.randrange(100, 20000), **where))
+        else:
+            out.append(fault(kind, at, until, rate=0.05, **where))
+    return out
+
+
+def s16_judge(res):
+    healthy = statistics.median(r["simulated_us"] for r in res["healthy"])
+    marks = [at_most("completion of healthy, worst seed", res["faults"],
+                     lambda r: r["simulated_us"] / healthy, 1.15 + 0.5),
+             at_most("wrong bytes", res["faults"] + res["healthy"],
+                     lambda r: r["verify"]["bytes_corrupt"], 0, digits=0),
+             at_least("bytes verified of those sent", res["faults"], lambda r:
+                      r["verify"]["bytes_verified"] / (2 * 16 * 15 * 1048576.0), 1)]
+    return marks + [no_errors(res)]
+
+
+# ---- calibration
+
+def cal_variants():
+    out = []
+    for g in (100, 400):
+        f = f"cal-single-{g}.json"
+        out += [Variant(f"single {g} 2 MiB", f, scales=False),
+                Variant(f"single {g} 16 MiB", f, {"load.bytes": "16MiB"}, scales=False),
+                Variant(f"single {g} 2 MiB near", f, {"load.second": 1}, scales=False)]
+        f = f"cal-incast-{g}.json"
+        out += [Variant(f"incast {g} near", f, scales=False),
+                Variant(f"incast {g} far", f, {"load.second": 40}, scales=False),
+                Variant(f"permutation {g}", f"cal-permutation-{g}.json", scales=False),
+                Variant(f"two {g} far", f"cal-two-{g}.json", scales=False)]
+    return out
+
+
+# Published reference: the most, the median, the least completion time in us.
+CAL_SINGLE = {"single 100 2 MiB": 179.4, "single 400 2 MiB": 50.9, "single 100 16 MiB": 1372.2,
+              "single 400 16 MiB": 349.0, "single 100 2 MiB near": 174.7,
+              "single 400 2 MiB near": 46.7}
+CAL_INCAST = {"incast 100 near": (1371.7, 1255.4, 1051.3, 140),
+              "incast 400 near": (347.1, 326.4, 273.5, 464),
+              "incast 100 far": (1391.7, 1289.0, 1097.3, 287),
+              "incast 400 far": (356.2, 327.4, 269.6, 1010)}
+CAL_PERMUTATION = {"permutation 100": 193.2, "permutation 400": 55.1}
+CAL_TWO = {"two 100 far": 2737.7, "two 400 far": 691.8}
+
+
+def band(text, runs, value, ref, percent, unit=" us"):
+    v = statistics.mean(value(r) for r in runs)
+    return Mark(text, f"{ref:.1f}{unit} +- {percent} %", f"{v:.1f}{unit} "
+                f"({100 * (v / ref - 1):+.1f} %)", abs(v / ref - 1) <= percent / 100 + 1e-9,
+                runs[0].get("command", ""))
+
+
+def fct(part):
+    return lambda r: r["flows"]["fct_us"][part]
+
+
+def cal_judge(res):
+    marks = []
+    for name, ref in CAL_SINGLE.items():
+        # The reference is printed to a tenth of a microsecond.
+        percent = max(0.2, 100 * 0.05 / ref + 0.1)
+        marks.append(band(f"{name}: completion", res[name], fct("max"), ref, round(percent, 2)))
+    for name, (most, med, least, trims) in CAL_INCAST.items():
+        marks.append(band(f"{name}: last completion", res[name], fct("max"), most, 2))
+        marks.append(band(f"{name}: median completion", res[name], fct("median"), med, 5))
+        marks.append(band(f"{name}: first completion", res[name], fct("min"), least, 15))
+        marks.append(band(f"{name}: trims", res[name], lambda r: r["fabric"]["trims"], trims, 15,
+                          ""))
+        marks.append(at_most(f"{name}: timer expiries", res[name],
+                             lambda r: r["engine"]["timeouts"], 2, digits=0))
+    for name, ref in CAL_PERMUTATION.items():
+        marks.append(band(f"{name}: last completion", res[name], fct("max"), ref, 6))
+    for name, ref in CAL_TWO.items():
+        marks.append(band(f"{name}: last completion", res[name], fct("max"), ref, 2))
+    return marks + [no_errors(res)]
+
+
+SCENARIOS = [
+    Scenario("cal", "Calibration against the published NSCC reference runs", "htsim", cal_variants(),
+             cal_judge, gated=True),
+    Scenario("s01", "Clean pair sweep", "E5", s01_variants(), s01_judge, gated=True),
+    Scenario("s02", "Permutation at full uplinks", "E21", [
+        Variant("1 QP", "s02.json"), Variant("8 QPs", "s02.json", {"load.qps": 8, "load.depth": 2}),
+        Variant("baseline 1 QP", "s02.json", {
+            "transport": "rc", "load.mode": "flows", "load.flows": S02_FLOWS,
+            "fabric.forward": "ecmp", "ev.mode": "stev"}, scales=False)],
+             s02_judge, gated=True),
+    Scenario("s03", "Flap storm", "E2", [
+        Variant("healthy", "s03.json", scales=False),
+        Variant("flaps", "s03.json", lambda seed: {"faults": s03_flaps(seed)}, scales=False)],
+             s03_judge),
+    Scenario("s04", "Serial and simultaneous uplink loss", "E8, E9, E19, E20", [
+        Variant("one by one", "s04.json", {"faults": s04_serial()}, scales=False),
+        Variant("eight at once", "s04.json", {"faults": s04_at_once()}, scales=False),
+        Variant("uplinks at a quarter", "s04.json", {
+            "faults": s04_binding(), "fabric.uplink_rate": "25G"}, scales=False)],
+             s04_judge),
+    Scenario("s05", "Plane loss and return", "E6, E7, E10", [
+        Variant("near", "s05.json", {"faults": s05_ports(), "load.flows": [
+            [0, 0, 1, "1MiB"], [0, 1, 0, "1MiB"]]}, scales=False),
+        Variant("far", "s05.json", {"faults": s05_ports()}, scales=False),
+        Variant("far, no port status", "s05.json", {"faults": s05_ports() + [
+            fault("loss", 0, packets="ep_request")]}, scales=False),
+        Variant("four at once", "s05.json", {"faults": s05_four()}, scales=False),
+        Variant("leaf", "s05.json", {"faults": s05_leaf()}, scales=False)],
+             s05_judge),
+    Scenario("s06", "Grey spine and reboot; cold start", "E4, E1", [
+        Variant("grey spine", "s06.json", lambda seed: {"faults": s06_grey(seed)}, scales=False)]
+             + [Variant(f"cold start {p} %", "s06.json", s06_cold(p), scales=False)
+                for p in (1, 5, 10)],
+             s06_judge),
+    Scenario("s07", "Lossy EV", "E12", s07_variants(), s07_judge),
+    Scenario("s08", "Uniform loss, all planes", "E15 .. E17", s08_variants(), s08_judge),
+    Scenario("s09", "ECN rebalancing", "E13", [Variant("pinned", "s09.json")], s09_judge),
+    Scenario("s10", "Incast with victim", "E18, E22", [
+        Variant("1 QP", "s10.json"), Variant("8 QPs", "s10.json", {"load.qps": 8, "load.depth": 2}),
+        Variant("victim alone", "s10.json", {"load.flows": [[0, 9, 13, "1MiB"]]})], s10_judge),
+    Scenario("s11", "Degraded uplink", "recycled against oblivious", [
+        Variant("healthy", "s11.json"), Variant("half rate", "s11.json", s11_slow(0.5)),
+        Variant("a tenth", "s11.json", s11_slow(0.1))], s11_judge),
+    Scenario("s12", "Lossy host link and prober", "design text", [
+        Variant(f"{p} %", "s12.json", {"faults": [fault(
+            "loss", 1 * MS, plane=1, host=3, rate=p / 100)]}) for p in (5, 20, 100)], s12_judge,
+             {"prober names": "the prober is not built yet"}),
+    Scenario("s13", "Reverse-path trouble", "little effect apart from tail", s13_variants(),
+             s13_judge),
+    Scenario("s14", "Sensitivity sheet", "32/64/128 paths", s14_variants(), s14_judge),
+    Scenario("s15", "Mixed tenants and unequal planes", "stated limitation", [
+        Variant(f"{b} %", "s15.json", {"load.background_rate": f"{b}G"}) for b in (25, 50)],
+             s15_judge),
+    Scenario("s16", "Soak and restart", "none", [
+        Variant("healthy", "s16.json", scales=False),
+        Variant("faults", "s16.json", lambda seed: {"faults": s16_faults(seed)}, scales=False)],
+             s16_judge),
+]
