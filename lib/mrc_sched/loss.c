@@ -89,8 +89,16 @@ static uint64_t rtt_of(const struct mrc_sched *s, uint64_t now_ns, const struct 
 	const struct sent *sent;
 	uint64_t age, shifted;
 
-	if (!sentmap_covers(&qp->snt, psn))
+	if (!sentmap_covers(&qp->snt, psn)) {
+		/* A transport ACK took another path and was faster than the SACK of the same
+		 * packet: the stamp alone tells, for what was acknowledged just now. */
+		shifted = (uint64_t)(uint16_t)(ts_of(now_ns) - timestamp) * MRC_TS_TICK_NS;
+		if (s->cfg.timestamps && shifted < TS_AMBIGUOUS_NS &&
+			now_ns - qp->answer_ns < TS_AMBIGUOUS_NS &&
+			mrc_psn_diff(qp->snt.una, psn) <= MRC_SACK_BITS)
+			return shifted;
 		return MRC_NSCC_NO_RTT;
+	}
 	sent = sentmap_at(&qp->snt, &s->sent, psn);
 	if (sent->rtx > 1 || (sent->rtx == 1) != rtx)
 		return MRC_NSCC_NO_RTT;
