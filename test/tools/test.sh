@@ -72,11 +72,6 @@ count_in() {
 	[ "$s" -eq 0 ] || summary+=", $s skipped"
 }
 
-mutant_steps() {
-	[ -x "$root/test/sim/mutants.py" ] || return 0
-	step "every broken engine is caught" timeout 900 "$root/test/sim/mutants.py" || true
-}
-
 finish() {
 	local line
 	echo
@@ -104,7 +99,7 @@ cmd_test() {
 	if [ $quick -eq 1 ]; then
 		tests "rules" "$root/build" --suite rules
 		tests "unit" "$root/build" --suite unit
-		tests "demo" "$root/build" --suite demo
+		step "demo" "$root/build/app/mrc-dp/mrc-dp" demo --quiet --seconds 2 || true
 	else
 		full
 	fi
@@ -129,11 +124,11 @@ full() {
 	if step "build with ASan and UBSan" build_dir "$asan" clang -Dapp=disabled \
 		-Db_sanitize=address,undefined; then
 		tests "unit (ASan, UBSan)" "$asan" --suite unit -t 5
-		tests "bugs (ASan, UBSan)" "$asan" --suite bugs -t 5
 		tests "fuzz, 10^6 inputs a target (ASan, UBSan)" "$asan" --suite fuzz -t 5
 	fi
-	tests "bugs" "$root/build" --suite bugs
 	tests "simulator" "$root/build" --suite sim
-	mutant_steps
+	step "gated scenarios" timeout 600 "$root/test/scenarios/scenarios.py" \
+		--build "$root/build" --seeds 5 gate || true
+	step "every broken engine is caught" timeout 900 "$root/test/mutants.sh" || true
 	tests "end to end" "$root/build" --suite e2e
 }
