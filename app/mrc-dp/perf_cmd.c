@@ -12,6 +12,7 @@
 #include <rte_cycles.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
+#include <rte_pause.h>
 
 #include "ctl_decode.h"
 #include "osenv.h"
@@ -202,6 +203,17 @@ static void start_agree(struct mrc_perf_host *host)
 		atomic_store(&host->shared->start_tsc, rte_rdtsc() + rte_get_tsc_hz() / 1000 * 200);
 }
 
+/* Nobody closes its ports while the other side still polls them: memif pulls the rings away from
+ * under a poller whose peer leaves. */
+static void end_agree(struct mrc_perf_host *host)
+{
+	uint64_t end = rte_rdtsc() + rte_get_tsc_hz() * PEER_SECONDS;
+
+	atomic_fetch_add(&host->shared->nb_done, host->cfg.nb_endpoints);
+	while (atomic_load(&host->shared->nb_done) < 2 && rte_rdtsc() < end && !stop_signal)
+		rte_pause();
+}
+
 static void loads_start(struct mrc_perf_host *host)
 {
 	const struct mrc_cmd cmd = {.kind = MRC_CMD_START};
@@ -265,6 +277,7 @@ static int run(struct mrc_perf_host *host, struct mrc_perf_lane **lanes, char *r
 		rte_eal_remote_launch(lane_main, lanes[1], second);
 	mrc_perf_lane_run(lanes[0]);
 	rte_eal_mp_wait_lcore();
+	end_agree(host);
 	return MRC_OK;
 }
 

@@ -29,7 +29,7 @@ enum {
 
 /* What the two threads share; in a file that both map when they are two processes. */
 struct mrc_perf_shared {
-	_Atomic uint32_t nb_ready;
+	_Atomic uint32_t nb_ready, nb_done;  /* sides */
 	_Atomic uint64_t start_tsc;          /* 0: not agreed yet */
 	_Alignas(128) _Atomic uint32_t ball; /* of the canary: even = the sender's turn */
 	char pad[128];
