@@ -2,11 +2,14 @@
 #include "eal.h"
 
 #include <dirent.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_alarm.h>
+#include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
@@ -46,6 +49,11 @@ static bool names_prefix(const char *arg)
 static bool names_log(const char *arg)
 {
 	return is_option(arg, "--log-level");
+}
+
+static bool is_memif(const char *device)
+{
+	return strncmp(device, "net_memif", 9) == 0;
 }
 
 static bool names_pci(const char *arg)
@@ -156,6 +164,9 @@ int mrc_eal_args_build(struct mrc_eal_args *args_out, const struct mrc_eal_plan 
 		err = put_pair(&args, "--file-prefix", plan->prefix);
 	if (!err && !plan_names(plan, names_log))
 		err = put(&args, "--log-level=*:error");
+	/* Its client complains aloud while the server is not there yet. */
+	if (!err && !plan_names(plan, names_log) && any(plan->vdevs, plan->nb_vdevs, is_memif))
+		err = put(&args, "--log-level=pmd.net.memif:critical");
 	if (err) {
 		mrc_eal_args_free(&args);
 		return err;
@@ -246,14 +257,59 @@ int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room)
 	return used < 0 ? MRC_ERR_INVAL : MRC_OK;
 }
 
-void mrc_eal_stop(void)
+struct errand {
+	void (*run)(void *ctx);
+	void *ctx;
+	_Atomic bool done;
+};
+
+static void errand_run(void *arg)
+{
+	struct errand *errand = arg;
+
+	errand->run(errand->ctx);
+	atomic_store_explicit(&errand->done, true, memory_order_release);
+}
+
+void mrc_eal_interrupt_run(void (*run)(void *ctx), void *ctx)
+{
+	struct errand errand = {.run = run, .ctx = ctx};
+
+	if (rte_eal_alarm_set(1, errand_run, &errand) != 0) {
+		run(ctx);
+		return;
+	}
+	while (!atomic_load_explicit(&errand.done, memory_order_acquire))
+		rte_delay_us_sleep(100);
+}
+
+static void nothing(void *ctx)
+{
+}
+
+/*
+ * Lets EAL's interrupt thread come to rest. Cleanup frees the handle of its alarms without asking,
+ * and the thread walks over it when it still has a change of its list to digest.
+ */
+static void interrupts_rest(void)
+{
+	for (int i = 0; i < 3; i++) {
+		mrc_eal_interrupt_run(nothing, NULL);
+		rte_delay_us_sleep(1000);
+	}
+}
+
+void mrc_eal_stop(bool cleanup)
 {
 	char path[512];
 	DIR *dir;
 	struct dirent *entry;
 
 	snprintf(path, sizeof(path), "%s", rte_eal_get_runtime_dir());
-	rte_eal_cleanup();
+	if (cleanup) {
+		interrupts_rest();
+		rte_eal_cleanup();
+	}
 	dir = path[0] ? opendir(path) : NULL;
 	if (dir == NULL)
 		return;

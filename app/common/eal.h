@@ -52,7 +52,10 @@ uint32_t mrc_eal_hugepages_free_mib(void);
  * bytes). Errors: MRC_ERR_INVAL.
  */
 int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room);
-/* rte_eal_cleanup, and removal of the run-time directory that EAL leaves behind. */
-void mrc_eal_stop(void);
+/* Runs a function in EAL's interrupt thread, between two interrupts, and waits for it: there is no
+ * other way to keep it apart from the handlers of drivers. */
+void mrc_eal_interrupt_run(void (*run)(void *ctx), void *ctx);
+/* rte_eal_cleanup if wanted, and removal of the run-time directory that EAL leaves behind. */
+void mrc_eal_stop(bool cleanup);
 
 #endif

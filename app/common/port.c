@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "port.h"
+#include "eal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
@@ -12,6 +14,8 @@
 enum {
 	DEFAULT_DESCRIPTORS = 512,
 	POOL_CACHE = 128,
+	SETTLE_STEP_MS = 20,
+	RESTART_MS = 400,
 };
 
 static int refuse(char *reason, const char *fmt, ...)
@@ -143,7 +147,7 @@ static void mac_set(struct mrc_port *port, const uint8_t *mac)
 int mrc_port_open(
 	struct mrc_port *port_out, uint16_t id, const struct mrc_port_want *want, char *reason_out)
 {
-	struct mrc_port port = {.id = id, .mtu = want->mtu};
+	struct mrc_port port = {.id = id, .mtu = want->mtu, .client = want->client};
 	struct rte_eth_dev_info info;
 	int err = rte_eth_dev_info_get(id, &info);
 
@@ -157,24 +161,92 @@ int mrc_port_open(
 		err = queues_setup(&port, want, reason_out);
 	if (err)
 		return err;
+	port.opened = true;
 	err = rte_eth_dev_start(id);
-	if (err)
+	port.started = err == 0;
+	if (err && !want->client) {
+		rte_eth_dev_close(id);
 		return refuse(reason_out, "driver %s does not start: %s", port.driver,
 			rte_strerror(-err));
-	port.started = true;
+	}
 	mac_set(&port, want->mac);
-	mrc_port_link_poll(&port);
+	if (port.started)
+		mrc_port_link_poll(&port);
 	*port_out = port;
 	return MRC_OK;
 }
 
-void mrc_port_close(struct mrc_port *port)
+/* True when all are started and have their carrier. */
+static bool all_up(struct mrc_port *ports, uint32_t nb)
 {
-	if (!port->started)
-		return;
-	rte_eth_dev_stop(port->id);
-	rte_eth_dev_close(port->id);
-	port->started = false;
+	bool up = true;
+
+	for (uint32_t i = 0; i < nb; i++) {
+		if (ports[i].started)
+			mrc_port_link_poll(&ports[i]);
+		up &= ports[i].started && ports[i].link_up;
+	}
+	return up;
+}
+
+/* Ports for the interrupt thread to work on. */
+struct ports {
+	struct mrc_port *ports;
+	uint32_t nb;
+};
+
+static void clients_start_again(void *arg)
+{
+	const struct ports *all = arg;
+
+	for (uint32_t i = 0; i < all->nb; i++) {
+		struct mrc_port *port = &all->ports[i];
+
+		if (!port->client || port->link_up)
+			continue;
+		if (port->started)
+			rte_eth_dev_stop(port->id);
+		port->started = rte_eth_dev_start(port->id) == 0;
+	}
+}
+
+int mrc_port_settle(struct mrc_port *ports, uint32_t nb, uint32_t wait_ms, char *reason_out)
+{
+	struct ports all = {ports, nb};
+
+	for (uint32_t ms = 0; !all_up(ports, nb) && ms < wait_ms; ms += SETTLE_STEP_MS) {
+		if (ms % RESTART_MS == 0)
+			mrc_eal_interrupt_run(clients_start_again, &all);
+		rte_delay_us_sleep(SETTLE_STEP_MS * 1000);
+	}
+	for (uint32_t i = 0; i < nb; i++)
+		if (!ports[i].started)
+			return refuse(reason_out,
+				"driver %s does not start: the server of its socket is not there",
+				ports[i].driver);
+	return MRC_OK;
+}
+
+static void close_all(void *arg)
+{
+	const struct ports *all = arg;
+
+	for (uint32_t i = 0; i < all->nb; i++) {
+		struct mrc_port *port = &all->ports[i];
+
+		if (port->started)
+			rte_eth_dev_stop(port->id);
+		if (port->opened)
+			rte_eth_dev_close(port->id);
+		port->started = port->opened = false;
+	}
+}
+
+void mrc_port_close(struct mrc_port *ports, uint32_t nb)
+{
+	struct ports all = {ports, nb};
+
+	mrc_eal_interrupt_run(close_all, &all);
 }
 
 bool mrc_port_link_poll(struct mrc_port *port)

@@ -24,6 +24,7 @@ struct mrc_port_want {
 	uint32_t descriptors; /* per queue; 0 = default */
 	uint32_t mtu;         /* largest IP packet that must pass */
 	const uint8_t *mac;   /* to set, or NULL: keep the device's */
+	bool client;          /* memif: the server may come later */
 	struct rte_mempool *const
 		*pools; /* one per worker; receive queue q is worker q % nb_workers's */
 };
@@ -35,18 +36,31 @@ struct mrc_port {
 	uint32_t mtu;       /* IP packet size that is believed to pass */
 	bool mtu_by_driver; /* the device accepted the MTU (false: known to pass jumbo unasked) */
 	bool link_up;       /* as of the last mrc_port_link_poll */
+	bool client;        /* as wanted */
+	bool opened;        /* configured; to be closed */
 	bool started;
 	uint8_t mac[6];
 	char driver[32];
 };
 
 /*
- * Configures, sets up and starts port `id`. On failure nothing stays open but the port itself, and
+ * Configures, sets up and starts port `id`. A memif client whose server is not there yet stays
+ * unstarted (see mrc_port_settle). On failure nothing stays open but the port itself, and
  * reason_out (MRC_PORT_REASON bytes) names what is missing and the remedy. Errors: MRC_ERR_INVAL.
  */
 int mrc_port_open(
 	struct mrc_port *port_out, uint16_t id, const struct mrc_port_want *want, char *reason_out);
-void mrc_port_close(struct mrc_port *port);
+/*
+ * Starts what is not started, waits up to wait_ms for all carriers, connecting memif clients anew
+ * that were turned away (their server's port was not ready). No worker runs yet. Errors:
+ * MRC_ERR_INVAL when a port does not start; a missing carrier is none.
+ */
+int mrc_port_settle(struct mrc_port *ports, uint32_t nb, uint32_t wait_ms, char *reason_out);
+/*
+ * Stops and closes ports, in EAL's interrupt thread: there the drivers handle a peer that goes away
+ * at the same moment, and memif frees its queues twice when both happen at once.
+ */
+void mrc_port_close(struct mrc_port *ports, uint32_t nb);
 
 /* Reads the carrier; true when it changed. Not on the data path. */
 bool mrc_port_link_poll(struct mrc_port *port);

@@ -19,6 +19,7 @@ enum {
 	COMMAND_RING = 256,
 	MBUF_OVERHEAD = 128 + 64 + 64 + RTE_PKTMBUF_HEADROOM, /* struct, mempool header, rounding */
 	DEFAULT_DESCRIPTORS = 512,
+	SETTLE_MS = 3000,
 };
 
 int mrc_endpoint_refuse(char *reason, const char *fmt, ...)
@@ -116,6 +117,16 @@ static void mac_default(uint8_t *mac, uint32_t endpoint, uint32_t plane)
 	memcpy(mac, bytes, sizeof(bytes));
 }
 
+static bool is_memif_client(const char *device)
+{
+	char role[32];
+
+	if (strncmp(device, "net_memif", 9) != 0)
+		return false;
+	return !mrc_cfg_devarg(device, "role", role, sizeof(role)) ||
+	       (strcmp(role, "server") != 0 && strcmp(role, "master") != 0);
+}
+
 static int plane_open(
 	struct mrc_endpoint *ep, uint32_t p, const struct mrc_endpoint_rings *rings, char *reason)
 {
@@ -125,6 +136,7 @@ static int plane_open(
 		.descriptors = plane->descriptors,
 		.mtu = plane->mtu,
 		.mac = plane->mac_set ? plane->mac : NULL,
+		.client = is_memif_client(plane->device),
 		.pools = ep->pools};
 	uint8_t mac[6];
 	uint16_t id;
@@ -253,6 +265,19 @@ int mrc_endpoint_open(struct mrc_endpoint *ep, const struct mrc_cfg *cfg, uint32
 	return err;
 }
 
+int mrc_endpoint_settle(struct mrc_endpoint *ep, char *reason_out)
+{
+	char text[MRC_PORT_REASON];
+
+	if (mrc_port_settle(ep->ports, ep->ep->nb_planes, SETTLE_MS, text) != MRC_OK)
+		return mrc_endpoint_refuse(
+			reason_out, "endpoints[%u].planes: %.400s", ep->index, text);
+	for (uint32_t w = 0; w < ep->ep->nb_workers; w++)
+		for (uint32_t p = 0; p < ep->ep->nb_planes; p++)
+			mrc_worker_carrier(ep->workers[w], 0, p, ep->ports[p].link_up);
+	return MRC_OK;
+}
+
 void mrc_endpoint_close(struct mrc_endpoint *ep)
 {
 	if (ep->ep == NULL)
@@ -261,8 +286,7 @@ void mrc_endpoint_close(struct mrc_endpoint *ep)
 		if (ep->workers[w])
 			mrc_worker_drain(ep->workers[w]);
 	mrc_endpoint_unbuild(ep);
-	for (uint32_t p = 0; p < ep->ep->nb_planes; p++)
-		mrc_port_close(&ep->ports[p]);
+	mrc_port_close(ep->ports, ep->ep->nb_planes);
 	for (uint32_t w = 0; w < ep->ep->nb_workers; w++) {
 		if (ep->workers[w] == NULL)
 			continue;

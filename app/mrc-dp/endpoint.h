@@ -74,6 +74,9 @@ void mrc_endpoint_offer(
  */
 int mrc_endpoint_connect(struct mrc_endpoint *ep, uint32_t load, const struct mrc_load_offer *peer,
 	const uint8_t (*macs)[6], char *reason_out);
+/* Before the lcores run: waits for the carriers and tells them to the engines. Errors as
+ * mrc_port_settle. */
+int mrc_endpoint_settle(struct mrc_endpoint *ep, char *reason_out);
 /* The lcores have stopped. */
 void mrc_endpoint_close(struct mrc_endpoint *ep);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "outcome.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -364,11 +365,15 @@ static json_t *control_json(const struct mrc_sched_counters *e)
 static json_t *l2_json(const struct mrc_outcome *o)
 {
 	json_t *events = json_object();
+	char name[32];
 
-	for (uint32_t i = 0; i < MRC_NB_L2_EVENTS; i++)
+	for (uint32_t i = 0; i < MRC_NB_L2_EVENTS; i++) {
+		snprintf(name, sizeof(name), "%s", mrc_l2_event_name((enum mrc_l2_event)i));
+		for (char *c = name; *c; c++)
+			*c = (char)tolower((unsigned char)*c);
 		if (o->l2_events[i])
-			json_object_set_new(events, mrc_l2_event_name((enum mrc_l2_event)i),
-				number(o->l2_events[i]));
+			json_object_set_new(events, name, number(o->l2_events[i]));
+	}
 	return events;
 }
 

@@ -198,7 +198,7 @@ void mrc_perf_host_close(struct mrc_perf_host *host)
 	if (host->oob.fd >= 0)
 		mrc_oob_close(&host->oob);
 	if (host->eal_up)
-		mrc_eal_stop();
+		mrc_eal_stop(true);
 	if (host->shared != NULL)
 		munmap(host->shared, sizeof(*host->shared));
 }

@@ -32,6 +32,7 @@ struct run {
 	struct mrc_cfg cfg;
 	struct mrc_eal_args eal;
 	bool eal_started;
+	bool ports_open; /* at least tried: sockets of ours may exist */
 	struct mrc_clock clock;
 	struct mrc_osenv osenv;
 	struct mrc_endpoint eps[MRC_CFG_MAX_ENDPOINT];
@@ -276,6 +277,8 @@ static int peers_meet(struct run *run)
 	}
 	if (err == MRC_ERR_STATE && stop_signal)
 		return MRC_EXIT_INTERRUPTED;
+	for (uint32_t e = 0; e < run->cfg.nb_endpoints && !err; e++)
+		err = mrc_endpoint_settle(&run->eps[e], reason);
 	return err ? complain(run, MRC_EXIT_START, reason) : MRC_EXIT_GOOD;
 }
 
@@ -376,15 +379,56 @@ static int go(struct run *run)
 	return code;
 }
 
-static void tidy(struct run *run)
+/* Of a memif server of ours. */
+static void memif_socket_unlink(const char *device)
 {
+	char role[32], path[MRC_CFG_TEXT];
+
+	if (mrc_cfg_devarg(device, "role", role, sizeof(role)) &&
+		(strcmp(role, "server") == 0 || strcmp(role, "master") == 0) &&
+		mrc_cfg_devarg(device, "socket", path, sizeof(path)) && path[0] == '/')
+		unlink(path);
+}
+
+static bool has_memif(const struct run *run)
+{
+	bool found = false;
+
+	for (uint32_t e = 0; e < run->cfg.nb_endpoints; e++)
+		for (uint32_t p = 0; p < run->cfg.endpoints[e].nb_planes; p++)
+			found |= strncmp(run->cfg.endpoints[e].planes[p].device, "net_memif", 9) ==
+				 0;
+	return found;
+}
+
+/*
+ * The driver net_memif frees its connection while EAL's interrupt thread still looks at it, when
+ * both ends close at the same time (DPDK 22.11). The kernel closes without that mistake.
+ */
+static void leave_at_once(struct run *run, int code)
+{
+	for (uint32_t e = 0; e < run->cfg.nb_endpoints; e++)
+		for (uint32_t p = 0; p < run->cfg.endpoints[e].nb_planes; p++) {
+			if (run->ports_open)
+				memif_socket_unlink(run->cfg.endpoints[e].planes[p].device);
+			mrc_capture_close(run->eps[e].captures[p]);
+		}
+	mrc_eal_stop(false);
+	fflush(NULL);
+	_exit(code);
+}
+
+static void tidy(struct run *run, int code)
+{
+	if (run->eal_started && has_memif(run))
+		leave_at_once(run, code);
 	for (uint32_t e = 0; e < run->cfg.nb_endpoints; e++)
 		mrc_endpoint_close(&run->eps[e]);
 	if (run->fabric_made)
 		mrc_fabric_role_destroy(&run->fabric);
 	mrc_oob_close(&run->oob);
 	if (run->eal_started)
-		mrc_eal_stop();
+		mrc_eal_stop(true);
 	mrc_eal_args_free(&run->eal);
 }
 
@@ -403,13 +447,15 @@ static int run_all(struct run *run)
 			run->has_fabric |= run->cfg.endpoints[e].planes[p].link == MRC_LINK_FABRIC;
 	if (!code)
 		code = roles_place(run);
-	if (!code)
+	if (!code) {
+		run->ports_open = true;
 		code = endpoints_open(run);
+	}
 	if (!code)
 		code = peers_meet(run);
 	if (!code)
 		code = go(run);
-	tidy(run);
+	tidy(run, code);
 	return code;
 }
 

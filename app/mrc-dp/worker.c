@@ -51,7 +51,7 @@ static void plane_flush(struct mrc_worker *w, uint64_t now_ns, uint32_t p)
 	plane_tell(w, now_ns, p);
 }
 
-static void plane_carrier(struct mrc_worker *w, uint64_t now_ns, uint32_t p, bool up)
+void mrc_worker_carrier(struct mrc_worker *w, uint64_t now_ns, uint32_t p, bool up)
 {
 	struct mrc_worker_plane *plane = &w->planes[p];
 
@@ -295,7 +295,7 @@ static void command_run(struct mrc_worker *w, uint64_t now_ns, const struct mrc_
 		peer_set(w, cmd);
 		break;
 	case MRC_CMD_PLANE:
-		plane_carrier(w, now_ns, cmd->plane, cmd->on);
+		mrc_worker_carrier(w, now_ns, cmd->plane, cmd->on);
 		break;
 	case MRC_CMD_START:
 		mrc_load_start(w->loads[cmd->load], now_ns);

@@ -117,6 +117,9 @@ struct mrc_worker {
 /* One turn. Returns how many frames moved. */
 uint32_t mrc_worker_poll(struct mrc_worker *worker);
 
+/* The worker's thread, or before it runs: the carrier of a plane. */
+void mrc_worker_carrier(struct mrc_worker *worker, uint64_t now_ns, uint32_t plane, bool up);
+
 /* Any thread: hands in a command. MRC_ERR_FULL when the ring is full. */
 int mrc_worker_command(struct mrc_worker *worker, const struct mrc_cmd *cmd);
 /* Any thread: a consistent copy of what the worker published last (at most some ms old). */
