@@ -162,11 +162,12 @@ int mrc_eal_args_build(struct mrc_eal_args *args_out, const struct mrc_eal_plan 
 		err = put_devices(&args, plan);
 	if (!err && !plan_names(plan, names_prefix))
 		err = put_pair(&args, "--file-prefix", plan->prefix);
-	if (!err && !plan_names(plan, names_log))
-		err = put(&args, "--log-level=*:error");
-	/* Its client complains aloud while the server is not there yet. */
+	/* net_memif complains aloud while the server is not there yet. EAL applies the last pattern
+	 * first to drivers that it loads later, so that the general one stands behind. */
 	if (!err && !plan_names(plan, names_log) && any(plan->vdevs, plan->nb_vdevs, is_memif))
 		err = put(&args, "--log-level=pmd.net.memif:critical");
+	if (!err && !plan_names(plan, names_log))
+		err = put(&args, "--log-level=*:error");
 	if (err) {
 		mrc_eal_args_free(&args);
 		return err;

@@ -210,11 +210,12 @@ static void clients_start_again(void *arg)
 	}
 }
 
-int mrc_port_settle(struct mrc_port *ports, uint32_t nb, uint32_t wait_ms, char *reason_out)
+int mrc_port_settle(struct mrc_port *ports, uint32_t nb, uint32_t wait_ms,
+	const volatile sig_atomic_t *stop, char *reason_out)
 {
 	struct ports all = {ports, nb};
 
-	for (uint32_t ms = 0; !all_up(ports, nb) && ms < wait_ms; ms += SETTLE_STEP_MS) {
+	for (uint32_t ms = 0; !*stop && !all_up(ports, nb) && ms < wait_ms; ms += SETTLE_STEP_MS) {
 		if (ms % RESTART_MS == 0)
 			mrc_eal_interrupt_run(clients_start_again, &all);
 		rte_delay_us_sleep(SETTLE_STEP_MS * 1000);

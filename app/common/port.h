@@ -6,6 +6,7 @@
 #ifndef MRC_APP_PORT_H
 #define MRC_APP_PORT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -52,10 +53,11 @@ int mrc_port_open(
 	struct mrc_port *port_out, uint16_t id, const struct mrc_port_want *want, char *reason_out);
 /*
  * Starts what is not started, waits up to wait_ms for all carriers, connecting memif clients anew
- * that were turned away (their server's port was not ready). No worker runs yet. Errors:
- * MRC_ERR_INVAL when a port does not start; a missing carrier is none.
+ * that were turned away (their server's port was not ready). *stop becoming non-zero ends the wait.
+ * No worker runs yet. Errors: MRC_ERR_INVAL when a port does not start; a missing carrier is none.
  */
-int mrc_port_settle(struct mrc_port *ports, uint32_t nb, uint32_t wait_ms, char *reason_out);
+int mrc_port_settle(struct mrc_port *ports, uint32_t nb, uint32_t wait_ms,
+	const volatile sig_atomic_t *stop, char *reason_out);
 /*
  * Stops and closes ports, in EAL's interrupt thread: there the drivers handle a peer that goes away
  * at the same moment, and memif frees its queues twice when both happen at once.

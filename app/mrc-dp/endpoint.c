@@ -123,7 +123,7 @@ static bool is_memif_client(const char *device)
 
 	if (strncmp(device, "net_memif", 9) != 0)
 		return false;
-	return !mrc_cfg_devarg(device, "role", role, sizeof(role)) ||
+	return !mrc_device_arg(device, "role", role, sizeof(role)) ||
 	       (strcmp(role, "server") != 0 && strcmp(role, "master") != 0);
 }
 
@@ -265,11 +265,12 @@ int mrc_endpoint_open(struct mrc_endpoint *ep, const struct mrc_cfg *cfg, uint32
 	return err;
 }
 
-int mrc_endpoint_settle(struct mrc_endpoint *ep, char *reason_out)
+int mrc_endpoint_settle(
+	struct mrc_endpoint *ep, const volatile sig_atomic_t *stop, char *reason_out)
 {
 	char text[MRC_PORT_REASON];
 
-	if (mrc_port_settle(ep->ports, ep->ep->nb_planes, SETTLE_MS, text) != MRC_OK)
+	if (mrc_port_settle(ep->ports, ep->ep->nb_planes, SETTLE_MS, stop, text) != MRC_OK)
 		return mrc_endpoint_refuse(
 			reason_out, "endpoints[%u].planes: %.400s", ep->index, text);
 	for (uint32_t w = 0; w < ep->ep->nb_workers; w++)

@@ -76,7 +76,8 @@ int mrc_endpoint_connect(struct mrc_endpoint *ep, uint32_t load, const struct mr
 	const uint8_t (*macs)[6], char *reason_out);
 /* Before the lcores run: waits for the carriers and tells them to the engines. Errors as
  * mrc_port_settle. */
-int mrc_endpoint_settle(struct mrc_endpoint *ep, char *reason_out);
+int mrc_endpoint_settle(
+	struct mrc_endpoint *ep, const volatile sig_atomic_t *stop, char *reason_out);
 /* The lcores have stopped. */
 void mrc_endpoint_close(struct mrc_endpoint *ep);
 

@@ -278,7 +278,7 @@ static int peers_meet(struct run *run)
 	if (err == MRC_ERR_STATE && stop_signal)
 		return MRC_EXIT_INTERRUPTED;
 	for (uint32_t e = 0; e < run->cfg.nb_endpoints && !err; e++)
-		err = mrc_endpoint_settle(&run->eps[e], reason);
+		err = mrc_endpoint_settle(&run->eps[e], &stop_signal, reason);
 	return err ? complain(run, MRC_EXIT_START, reason) : MRC_EXIT_GOOD;
 }
 
@@ -384,9 +384,9 @@ static void memif_socket_unlink(const char *device)
 {
 	char role[32], path[MRC_CFG_TEXT];
 
-	if (mrc_cfg_devarg(device, "role", role, sizeof(role)) &&
+	if (mrc_device_arg(device, "role", role, sizeof(role)) &&
 		(strcmp(role, "server") == 0 || strcmp(role, "master") == 0) &&
-		mrc_cfg_devarg(device, "socket", path, sizeof(path)) && path[0] == '/')
+		mrc_device_arg(device, "socket", path, sizeof(path)) && path[0] == '/')
 		unlink(path);
 }
 

@@ -164,7 +164,7 @@ def a_killed_peer_is_noticed():
             wait_until("traffic", lambda: os.path.exists(f"{folder}/memif") and
                        not os.path.exists(f"{folder}/oob"), 20)
             b.child.send_signal(signal.SIGKILL)
-            true(a.wait(10) > 0, "exit code")
+            true(a.wait(30) > 0, "exit code")
             true("peer" in a.text() + a.text("out"), a.text() + a.text("out"))
 
 
