@@ -297,6 +297,8 @@ static const struct mrc_ctl_field cc_fields[] = {
 	MRC_CTL_UNIT("rate", struct mrc_cfg_cc, rate_bps, MRC_CTL_UNIT_RATE, 1000000,
 		100000000000000ull),
 	MRC_CTL_UNIT("base_rtt", struct mrc_cfg_cc, base_rtt_ns, MRC_CTL_UNIT_TIME, 100, SECOND_NS),
+	MRC_CTL_UNIT(
+		"min_base_rtt", struct mrc_cfg_cc, nscc.min_base_rtt_ns, MRC_CTL_UNIT_TIME, 0, 0),
 	MRC_CTL_BOOL("trimming", struct mrc_cfg_cc, trimming),
 	MRC_CTL_UNIT("max_cwnd", struct mrc_cfg_cc, nscc.max_cwnd, MRC_CTL_UNIT_SIZE, 256, 0),
 	MRC_CTL_UNIT(

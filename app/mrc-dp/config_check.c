@@ -390,6 +390,8 @@ static int load(const char *source, const json_t *json, struct mrc_cfg *cfg_out,
 	/* Once more, on top of the window parameters that follow from rate, RTT and PMTU. */
 	mrc_nscc_cfg_default(&nscc, file->cfg.cc.rate_bps, (uint32_t)file->cfg.cc.base_rtt_ns,
 		file->cfg.pmtu + 100, file->cfg.cc.trimming);
+	/* On a host that shares its cores one lucky sample would lower the ceiling for ever. */
+	nscc.min_base_rtt_ns = nscc.base_rtt_ns;
 	memset(file, 0, sizeof(*file));
 	cfg_default(&file->cfg);
 	file->oob.oob = file->cfg.oob;

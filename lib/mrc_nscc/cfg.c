@@ -96,6 +96,7 @@ static int check_uet10(const struct mrc_nscc_cfg *cfg, const char **key_out)
 	double slack = 1 + 1e-9; /* a default is inside its own range whatever was rounded */
 	const struct range ranges[] = {
 		{"base_rtt", rtt, 500, 1000000},
+		{"min_base_rtt", cfg->min_base_rtt_ns, 0, rtt},
 		{"alpha", cfg->alpha, TINY, 1e6},
 		{"qa_gate", cfg->qa_gate, 0, 7},
 		{"adjust_bytes_threshold", cfg->adjust_bytes_threshold, mtu, bytes_max * slack},

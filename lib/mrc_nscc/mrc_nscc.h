@@ -30,6 +30,7 @@ struct mrc_nscc_cfg {
 	uint32_t adjust_bytes_threshold;
 	uint32_t adjust_period_ns;
 	uint32_t base_rtt_ns;
+	uint32_t min_base_rtt_ns; /* shorter samples count as this; 0 = no floor */
 	uint32_t max_cwnd;
 	uint32_t qa_threshold_ns; /* UINT32_MAX = never */
 	uint32_t target_delay_ns;
@@ -77,6 +78,9 @@ void mrc_nscc_init(struct mrc_nscc *cc, const struct mrc_nscc_cfg *cfg, uint64_t
 void mrc_nscc_on_sent(struct mrc_nscc *cc, uint32_t size);
 /* A PSN thought lost was acknowledged before it was sent again: its size was subtracted twice. */
 void mrc_nscc_on_unlost(struct mrc_nscc *cc, uint32_t size);
+
+/* What on_loss was told of was not lost: the window gets the size back. */
+void mrc_nscc_on_spurious(struct mrc_nscc *cc, uint32_t size);
 
 struct mrc_nscc_sack {
 	uint32_t rcvd_units; /* 24-bit rcvd_bytes of the SACK, units of 256 bytes */

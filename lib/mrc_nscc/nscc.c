@@ -67,6 +67,8 @@ static void take_rtt(struct mrc_nscc *cc, uint64_t rtt_ns)
 
 	if (rtt_ns < MIN_RTT_NS)
 		rtt_ns = MIN_RTT_NS;
+	if (rtt_ns < cfg->min_base_rtt_ns)
+		rtt_ns = cfg->min_base_rtt_ns;
 	if (rtt_ns >= cc->base_rtt)
 		return;
 	cc->base_rtt = rtt_ns;
@@ -278,6 +280,12 @@ void mrc_nscc_on_loss(struct mrc_nscc *cc, uint64_t now_ns, uint32_t size)
 		return;
 	cc->ignored += size;
 	cc->cwnd = max64(cc->cwnd - size, cc->cfg->mtu);
+}
+
+void mrc_nscc_on_spurious(struct mrc_nscc *cc, uint32_t size)
+{
+	if (cc->cfg->algorithm != MRC_NSCC_FIXED)
+		cc->cwnd = min64(cc->cwnd + size, cc->max_cwnd);
 }
 
 uint32_t mrc_nscc_cwnd(const struct mrc_nscc *cc)

@@ -481,6 +481,32 @@ static void other_nacks_leave_the_window(void **state)
 	assert_int_equal(cc.max_cwnd, 112500);
 }
 
+/* One lucky sample does not lower the ceiling below what the floor allows. */
+static void base_rtt_has_a_floor(void **state)
+{
+	begin_a(100000);
+	cfg.min_base_rtt_ns = 9000;
+	mrc_nscc_on_nack(&cc, T0, M, false, 300);
+	assert_int_equal(mrc_nscc_base_rtt(&cc), 9000);
+	assert_int_equal(cc.max_cwnd, 168750);
+	mrc_nscc_on_nack(&cc, T0, M, false, 8999);
+	assert_int_equal(mrc_nscc_base_rtt(&cc), 9000);
+	cfg.min_base_rtt_ns = 0;
+}
+
+/* What was taken for lost and was not costs nothing in the end, and gains nothing either. */
+static void spurious_loss_is_given_back(void **state)
+{
+	begin_a(100000);
+	mrc_nscc_on_loss(&cc, T0, M);
+	WINDOW(100000 - M);
+	mrc_nscc_on_spurious(&cc, M);
+	WINDOW(100000);
+	cc.cwnd = cc.max_cwnd;
+	mrc_nscc_on_spurious(&cc, M);
+	WINDOW(cc.max_cwnd);
+}
+
 static void fixed_window(void **state)
 {
 	struct mrc_nscc_sack sack = {.rcvd_units = 16, .marked = true, .rtt_ns = 99000, .pen = 127};
@@ -496,6 +522,7 @@ static void fixed_window(void **state)
 	assert_int_equal(mrc_nscc_on_sack(&cc, T0, &sack), 4096);
 	mrc_nscc_on_nack(&cc, T0, M, true, 500);
 	mrc_nscc_on_loss(&cc, T0, M);
+	mrc_nscc_on_spurious(&cc, M);
 	assert_int_equal(mrc_nscc_cwnd(&cc), 50000);
 	assert_int_equal(mrc_nscc_inflight(&cc), 9 * M);
 	assert_int_equal(mrc_nscc_base_rtt(&cc), 12000);
@@ -733,6 +760,8 @@ int main(void)
 		cmocka_unit_test(may_send_and_ack_request),
 		cmocka_unit_test(invalid_rtt_moves_only_the_book),
 		cmocka_unit_test(other_nacks_leave_the_window),
+		cmocka_unit_test(base_rtt_has_a_floor),
+		cmocka_unit_test(spurious_loss_is_given_back),
 		cmocka_unit_test(fixed_window),
 		cmocka_unit_test(base_rtt_of_nothing),
 		cmocka_unit_test(million_random_events),
