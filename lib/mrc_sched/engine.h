@@ -200,6 +200,7 @@ enum qp_flag {
 	QPF_FORCE = 1 << 7,  /* one packet may pass a closed congestion window (after a timeout) */
 	QPF_REASK = 1 << 8,  /* send the last asking packet again: its transport ACK is missing */
 	QPF_PARKED = 1 << 9, /* ready_link is on the parked or starved list */
+	QPF_LATE = 1 << 10,  /* the retransmission timer was seen late and got its delay once */
 };
 
 struct mrc_sched_qp {

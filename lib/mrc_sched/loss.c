@@ -22,6 +22,7 @@ struct view {
 	mrc_psn_t base;
 	mrc_psn_t top; /* highest PSN said to be received */
 	uint64_t bits;
+	uint64_t sent_ns;    /* when what triggered it left; 0 = not certain */
 	struct probe *probe; /* NULL unless the answer to one */
 	bool fresh;
 };
@@ -191,6 +192,16 @@ static int32_t distance_of(const struct mrc_sched_qp *qp)
 	return (int32_t)(far < 5 ? 5 : far);
 }
 
+/*
+ * After an expiry: was the answer triggered by something that left behind it? Only then does it
+ * tell of packets that left a timeout earlier. The first answers of a peer that stood still tell of
+ * the front of its queue, and nothing of what waits behind.
+ */
+static bool aged(const struct mrc_sched_qp *qp, const struct view *view)
+{
+	return qp->suspect_ns != 0 && view->sent_ns >= qp->suspect_ns + qp->timeout_ns;
+}
+
 /* A packet in flight that a fresh SACK covers and lacks: is it lost, and why? */
 static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_psn_t psn,
 	const struct sent *sent, int32_t distance, enum loss_cause *cause_out)
@@ -201,7 +212,7 @@ static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_
 		*cause_out = LOSS_ORDER;
 	else if (probe != NULL && sent->ev == probe->ev && sent->sent_ns < probe->sent_ns)
 		*cause_out = LOSS_PROBE;
-	else if (qp->suspect_ns != 0 && sent->sent_ns <= qp->suspect_ns)
+	else if (aged(qp, view) && sent->sent_ns <= qp->suspect_ns)
 		*cause_out = LOSS_TIMEOUT;
 	else if (distance != 0 && sent->rtx == 0 && mrc_psn_diff(view->top, psn) >= distance)
 		*cause_out = LOSS_DISTANCE;
@@ -217,7 +228,7 @@ static void judge(
 	int32_t distance = s->cfg.loss_by_distance ? distance_of(qp) : 0;
 	mrc_psn_t end = mrc_psn_add(view->base, MRC_SACK_BITS - 1), psn;
 
-	if (view->probe == NULL && qp->suspect_ns == 0 && mrc_psn_lt(view->top, end))
+	if (view->probe == NULL && !aged(qp, view) && mrc_psn_lt(view->top, end))
 		end = view->top;
 	psn = sentmap_next_flying(&qp->snt, &s->sent, view->base);
 	while (mrc_psn_lt(psn, qp->snt.next) && mrc_psn_le(psn, end)) {
@@ -232,8 +243,15 @@ static void judge(
 
 /* ---- acknowledging ---- */
 
-/* True when the PSN was open. */
-static bool ack_one(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn)
+/* Nothing was lost: the window gets back what the loss took from it. */
+static void pardon(struct mrc_sched_qp *qp, const struct sent *sent)
+{
+	if (qp->flags & QPF_CC)
+		mrc_nscc_on_spurious(&qp->cc, sent->size);
+}
+
+/* True when the PSN was open. sent_ns: when the trigger of the answer left, 0 = not certain. */
+static bool ack_psn(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn, uint64_t sent_ns)
 {
 	const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
 
@@ -241,20 +259,38 @@ static bool ack_one(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn)
 	case SENT_WAS_DONE:
 		return false;
 	case SENT_WAS_FLYING:
+		/* The answer tells of a time before the copy left: the first one arrived. */
+		if (__builtin_expect(sent->rtx != 0, 0) && sent_ns != 0 &&
+			sent_ns < sent->sent_ns) {
+			s->counters.spurious_retransmits++;
+			pardon(qp, sent);
+		}
 		break;
 	case SENT_WAS_LOST:
 		/* Taken off the book as lost, and again by rcvd_bytes. */
 		if (qp->flags & QPF_CC)
 			mrc_nscc_on_unlost(&qp->cc, sent->size);
+		if ((sent->flags & SENT_NACKED) == 0)
+			pardon(qp, sent);
 		break;
 	}
+	return true;
+}
+
+static bool ack_one(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn, uint64_t sent_ns)
+{
+	const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
+
+	if (!ack_psn(s, qp, psn, sent_ns))
+		return false;
 	if (sent->rtx == 0 && sent->prev != SENT_NO_PREV)
 		suspect_chain(s, qp, sent->prev);
 	return true;
 }
 
 /* Everything up to and including psn; counts what was open. */
-static uint32_t ack_upto(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t upto)
+static uint32_t ack_upto(
+	struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t upto, uint64_t sent_ns)
 {
 	mrc_psn_t end = mrc_psn_add(upto, 1), psn;
 	uint32_t nb = 0;
@@ -263,17 +299,7 @@ static uint32_t ack_upto(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t
 		return 0;
 	psn = sentmap_next_open(&qp->snt, &s->sent, qp->snt.una);
 	while (mrc_psn_lt(psn, end)) {
-		switch (sentmap_ack(&qp->snt, &s->sent, psn)) {
-		case SENT_WAS_DONE:
-		case SENT_WAS_FLYING:
-			break;
-		case SENT_WAS_LOST:
-			if (qp->flags & QPF_CC)
-				mrc_nscc_on_unlost(
-					&qp->cc, sentmap_at(&qp->snt, &s->sent, psn)->size);
-			break;
-		}
-		nb++;
+		nb += ack_psn(s, qp, psn, sent_ns);
 		psn = sentmap_next_open(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
 	}
 	sentmap_advance(&qp->snt, &s->sent, end);
@@ -290,11 +316,11 @@ static uint32_t ack_view(struct mrc_sched *s, struct mrc_sched_qp *qp, const str
 		mrc_psn_t psn = mrc_psn_add(view->base, __builtin_ctzll(bits));
 
 		if (sentmap_covers(&qp->snt, psn))
-			nb += ack_one(s, qp, psn);
+			nb += ack_one(s, qp, psn, view->sent_ns);
 	}
 	if (view->probe == NULL && sentmap_covers(&qp->snt, view->ack))
-		nb += ack_one(s, qp, view->ack);
-	return nb + ack_upto(s, qp, view->cack);
+		nb += ack_one(s, qp, view->ack, view->sent_ns);
+	return nb + ack_upto(s, qp, view->cack, view->sent_ns);
 }
 
 /* ---- SACK ---- */
@@ -381,15 +407,21 @@ static void feed_window(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_q
 }
 
 /* A SACK for the first copy of something that was sent again. */
-static void note_spurious(struct mrc_sched *s, const struct mrc_sched_qp *qp,
-	const struct mrc_pkt *pkt, const struct view *view)
+static void note_spurious(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt,
+	const struct view *view)
 {
+	const struct sent *sent;
+
 	if (view->probe != NULL || (pkt->flags & MRC_PKT_RTX) != 0 ||
 		!s->proto.choice.sack_copies_rtx)
 		return;
-	if (sentmap_is_open(&qp->snt, &s->sent, view->ack) &&
-		sentmap_at(&qp->snt, &s->sent, view->ack)->rtx != 0)
-		s->counters.spurious_retransmits++;
+	if (!sentmap_is_open(&qp->snt, &s->sent, view->ack))
+		return;
+	sent = sentmap_at(&qp->snt, &s->sent, view->ack);
+	if (sent->rtx == 0)
+		return;
+	s->counters.spurious_retransmits++;
+	pardon(qp, sent);
 }
 
 static void take_grant(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint32_t mpr)
@@ -419,6 +451,7 @@ enum mrc_drop loss_sack(
 		rtt_ns = now_ns - view.probe->sent_ns;
 	else
 		rtt_ns = rtt_of(s, now_ns, qp, view.ack, rtx, sack->timestamp);
+	view.sent_ns = rtt_ns == MRC_NSCC_NO_RTT ? 0 : now_ns - rtt_ns;
 	note_spurious(s, qp, pkt, &view);
 	feed_path(s, now_ns, qp, sack, &view);
 	nb = ack_view(s, qp, &view);
@@ -558,7 +591,7 @@ enum mrc_drop loss_ack(
 		return MRC_KEEP; /* repeated, or overtaken on its way */
 	qp->ack_psn = pkt->psn;
 	/* What was done was received; the reverse is never inferred. */
-	(void)ack_upto(s, qp, pkt->psn);
+	(void)ack_upto(s, qp, pkt->psn, 0);
 	if (!req_complete(s, qp, pkt->psn)) {
 		qp_fail(s, now_ns, qp, MRC_WC_FATAL_ERR, UINT32_MAX);
 		return MRC_KEEP;

@@ -108,6 +108,7 @@ void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 #ifndef MRC_MUTANT_BACKOFF
 	qp->retries = 0;
 #endif
+	qp->flags &= (uint16_t)~QPF_LATE;
 	if (qp->ask_ns == WHEEL_NEVER && mrc_psn_diff(qp->ask_psn, qp->ack_psn) > 0)
 		qp->ask_ns = time_add(now_ns, qp->timeout_ns);
 	if (qp->snt.nb_open == 0) {
@@ -179,6 +180,22 @@ static void lose_overdue(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 	}
 }
 
+/*
+ * A host that stood still finds its timers late and the answers still in its queues: they are heard
+ * first. Once per expiry, and for no longer than the timer was late, so that a timer served in time
+ * keeps its schedule.
+ */
+static bool heard_late(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	uint64_t late_ns = now_ns - qp->rto_ns, round_ns = qp->srtt_ns + 4 * qp->rttvar_ns;
+
+	if ((qp->flags & QPF_LATE) != 0 || late_ns < qp->timeout_ns / 8 || qp->srtt_ns == 0)
+		return false;
+	qp->flags |= QPF_LATE;
+	qp->rto_ns = time_add(now_ns, earlier(late_ns, earlier(round_ns, qp->timeout_ns)));
+	return true;
+}
+
 static void rto_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
@@ -188,6 +205,9 @@ static void rto_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 		qp->rto_ns = own_deadline(s, qp, psn);
 		return;
 	}
+	if (heard_late(s, now_ns, qp))
+		return;
+	qp->flags &= (uint16_t)~QPF_LATE;
 	s->counters.timeouts++;
 	if (!timer_count_retry(s, now_ns, qp))
 		return;
