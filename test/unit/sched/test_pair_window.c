@@ -7,18 +7,24 @@
 static const uint32_t edges[] = {0x000000, 0xFFFFF0, 0xFFFFFE, 0xFFFFFF, 0x7FFFFF, 0x7FFFF0};
 
 /* Hands a SACK to A's QP 0 by hand: everything up to cack has arrived, nothing beyond. */
-static struct mrc_rx_verdict sack(struct pair *p, uint32_t cack)
+static struct mrc_rx_verdict sack_mpr(struct pair *p, uint32_t cack, uint8_t mpr)
 {
 	struct mrc_pkt pkt;
 
 	pair_pkt_init(p, PAIR_A, 0, MRC_OP_SACK, &pkt);
 	pkt.psn = mrc_psn(cack);
 	pkt.sack.cack = mrc_psn(cack);
+	pkt.sack.mpr = mpr;
 	pkt.sack.entropy = pkt.ev;
 	pkt.sack.sack_offset = 1;
 	pkt.sack.rcvd_units = 4 * (uint32_t)mrc_psn_diff(mrc_psn(cack),
 					  mrc_psn(p->q[PAIR_A][0].attr.sq_psn.v - 1));
 	return pair_rx_pkt(p, PAIR_A, 0, &pkt);
+}
+
+static struct mrc_rx_verdict sack(struct pair *p, uint32_t cack)
+{
+	return sack_mpr(p, cack, 0);
 }
 
 /*
@@ -220,6 +226,49 @@ static void dynamic_windows(void **state)
 	pair_destroy(p);
 }
 
+static void nack(struct pair *p, uint32_t psn)
+{
+	struct mrc_pkt pkt;
+
+	pair_pkt_init(p, PAIR_A, 0, MRC_OP_NACK, &pkt);
+	pkt.psn = pkt.nack.psn = mrc_psn(psn);
+	pkt.nack.reason = MRC_NACK_TRIMMED;
+	PAIR_EQ(p, pair_rx_pkt(p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
+}
+
+/* After a shrink even a retransmission waits until it lies inside the smaller window. */
+static void shrunk_window_holds_retransmissions(void **state)
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+	const struct pair_qp *q;
+	uint32_t first;
+
+	pair_test_cfg(&cfg, "shrunk_window_holds_retransmissions", 48);
+	cfg.dynamic_mpr = true;
+	cfg.psn[PAIR_A] = first = 0xFFFF00;
+	cfg.pmtu = 256;
+	cfg.timeout = 20;
+	p = pair_create(&cfg);
+	q = &p->q[PAIR_A][0];
+	pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A});
+	pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 1000 * 256});
+	pair_run(p, PAIR_MS);
+	PAIR_EQ(p, q->wire_first, 1000);
+	sack_mpr(p, mrc_psn_add(mrc_psn(first), 9).v, 1); /* from 8 units to 1 */
+	nack(p, mrc_psn_add(mrc_psn(first), 500).v);
+	pair_run(p, PAIR_MS);
+	PAIR_EQ(p, q->wire_again, 0);
+	nack(p, mrc_psn_add(mrc_psn(first), 50).v);
+	pair_run(p, PAIR_MS);
+	PAIR_EQ(p, q->wire_again, 1);
+	sack_mpr(p, mrc_psn_add(mrc_psn(first), 400).v, 1);
+	pair_run(p, PAIR_MS);
+	PAIR_EQ(p, q->wire_again, 2);
+	pair_finish(p, 10 * PAIR_S);
+	pair_destroy(p);
+}
+
 /* Credits of a window of one unit survive 10^5 lossy messages. */
 static void no_credit_leaks(void **state)
 {
@@ -247,6 +296,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(receive_window_edges),
 	cmocka_unit_test(last_psn_of_window),
 	cmocka_unit_test(dynamic_windows),
+	cmocka_unit_test(shrunk_window_holds_retransmissions),
 	cmocka_unit_test(no_credit_leaks),
 };
 
