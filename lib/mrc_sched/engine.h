@@ -41,6 +41,7 @@ enum {
 	EP_GAP_NS = 1000,        /* between endpoint answers to one peer in the long run */
 	EP_TIMEOUT_NS = 1000000, /* an endpoint request without answer is lost */
 	NB_PROBES = 4,           /* reliability probes in the air per QP */
+	MUTE_ROUNDS = 3,         /* rounds of probes into silence */
 	NOMINAL_EXTRA = 40,      /* nominal packet size = UDP length + this (section 8) */
 	MAX_MSG_LEN_SHIFT = 31,
 	PARK_NS = 10000,           /* a QP without a usable path looks again after this */
@@ -275,6 +276,7 @@ struct mrc_sched_qp {
 	uint64_t count_ns;  /* when the retry counter last rose */
 	uint32_t retries;   /* shared retry counter */
 	uint8_t linear_cnt, exp_cnt;
+	uint8_t nb_mute; /* rounds of probes since anything was heard */
 	uint16_t next_probe;
 	struct probe probes[NB_PROBES];
 

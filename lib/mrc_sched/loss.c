@@ -24,6 +24,8 @@ struct view {
 	uint64_t bits;
 	uint64_t sent_ns;    /* when what triggered it left; 0 = not certain */
 	struct probe *probe; /* NULL unless the answer to one */
+	uint64_t wait_ns;    /* with a probe that was answered in time: longer than any path takes;
+				else 0 (the peer may have stood still, its queues are not through) */
 	bool fresh;
 };
 
@@ -44,6 +46,13 @@ static void raise(mrc_psn_t *top, mrc_psn_t psn)
 {
 	if (mrc_psn_lt(*top, psn))
 		*top = psn;
+}
+
+/* Any valid answer. */
+static void heard(struct mrc_sched_qp *qp, uint64_t now_ns)
+{
+	qp->answer_ns = now_ns;
+	qp->nb_mute = 0;
 }
 
 /* ---- echoes ---- */
@@ -212,6 +221,8 @@ static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_
 		*cause_out = LOSS_ORDER;
 	else if (probe != NULL && sent->ev == probe->ev && sent->sent_ns < probe->sent_ns)
 		*cause_out = LOSS_PROBE;
+	else if (view->wait_ns != 0 && sent->sent_ns + view->wait_ns <= probe->sent_ns)
+		*cause_out = LOSS_PROBE; /* overdue by any path when the probe left */
 	else if (aged(qp, view) && sent->sent_ns <= qp->suspect_ns)
 		*cause_out = LOSS_TIMEOUT;
 	else if (distance != 0 && sent->rtx == 0 && mrc_psn_diff(view->top, psn) >= distance)
@@ -325,7 +336,7 @@ static uint32_t ack_view(struct mrc_sched *s, struct mrc_sched_qp *qp, const str
 
 /* ---- SACK ---- */
 
-static enum mrc_drop check_sack(const struct mrc_sched *s, struct mrc_sched_qp *qp,
+static enum mrc_drop check_sack(const struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, struct view *view_out)
 {
 	const struct mrc_pkt_sack *sack = &pkt->sack;
@@ -353,6 +364,8 @@ static enum mrc_drop check_sack(const struct mrc_sched *s, struct mrc_sched_qp *
 		return MRC_DROP_ACK_UNSENT;
 	if (view.probe == NULL && !echo_ok(s, qp, view.ack, sack->entropy, sack->timestamp))
 		return MRC_DROP_ECHO_MISMATCH;
+	if (view.probe != NULL && now_ns - view.probe->sent_ns <= probe_wait_ns(qp))
+		view.wait_ns = probe_wait_ns(qp);
 	view.fresh = ((sack->rcvd_units - qp->top_units) & UNITS_MASK) <= UNITS_MASK / 2;
 	*view_out = view;
 	return MRC_KEEP;
@@ -440,7 +453,7 @@ enum mrc_drop loss_sack(
 	const struct mrc_pkt_sack *sack = &pkt->sack;
 	bool rtx = (pkt->flags & MRC_PKT_RTX) != 0;
 	struct view view;
-	enum mrc_drop drop = check_sack(s, qp, pkt, &view);
+	enum mrc_drop drop = check_sack(s, now_ns, qp, pkt, &view);
 	uint64_t rtt_ns;
 	uint32_t nb;
 
@@ -456,7 +469,7 @@ enum mrc_drop loss_sack(
 	feed_path(s, now_ns, qp, sack, &view);
 	nb = ack_view(s, qp, &view);
 	feed_window(s, now_ns, qp, sack, rtt_ns);
-	qp->answer_ns = now_ns;
+	heard(qp, now_ns);
 	if (view.fresh) {
 		qp->top_units = sack->rcvd_units;
 		take_grant(s, now_ns, qp, sack->mpr);
@@ -522,7 +535,7 @@ enum mrc_drop loss_nack(
 	if (drop != MRC_KEEP)
 		return drop;
 	s->counters.rx_nack++;
-	qp->answer_ns = now_ns;
+	heard(qp, now_ns);
 	if (nack->reason == MRC_NACK_UNEXP_EVENT) {
 		qp_fail(s, now_ns, qp, MRC_WC_REM_OP_ERR, req_find(qp, nack->psn));
 		return MRC_KEEP;
@@ -586,7 +599,7 @@ enum mrc_drop loss_ack(
 	if (behind > (int32_t)(qp->tx_units_max * MRC_MPR_UNIT))
 		return MRC_DROP_ACK_STALE;
 	s->counters.rx_ack++;
-	qp->answer_ns = now_ns;
+	heard(qp, now_ns);
 	if (behind >= 0)
 		return MRC_KEEP; /* repeated, or overtaken on its way */
 	qp->ack_psn = pkt->psn;

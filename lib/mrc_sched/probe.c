@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * probe.c - reliability probes: when the answer to a packet stays away longer than round trips
- * explain, its path is asked. A probe answered without the packet convicts it (path order); a probe
- * that is not answered while other paths answer says that the path is dead.
+ * explain, its path is asked. A probe answered without the packet convicts it (path order), and
+ * with it all that were overdue already when the probe left; a probe that is not answered while
+ * other paths answer says that the path is dead.
  *
- * When nothing answers at all, probes stop and leave the field to the retransmission timeout, so
- * that a black hole sees one packet per timeout and no storm.
+ * When nothing answers at all, probes stop after a few rounds and leave the field to the
+ * retransmission timeout, so that a black hole sees one packet per timeout and no storm.
  */
 #include "engine.h"
 
@@ -50,9 +51,10 @@ static struct probe *probe_on(struct mrc_sched_qp *qp, uint16_t ev)
 	return NULL;
 }
 
-static struct probe *probe_free(struct mrc_sched_qp *qp)
+/* A free place out of the first nb. */
+static struct probe *probe_free(struct mrc_sched_qp *qp, uint32_t nb)
 {
-	for (uint32_t i = 0; i < NB_PROBES; i++) {
+	for (uint32_t i = 0; i < nb; i++) {
 		if (qp->probes[i].state == PROBE_FREE)
 			return &qp->probes[i];
 	}
@@ -114,7 +116,7 @@ static bool suspect(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 	}
 	if (probe != NULL)
 		return true;
-	probe = probe_free(qp);
+	probe = probe_free(qp, NB_PROBES - 1);
 	if (probe == NULL)
 		return false;
 	*probe = (struct probe){.id = qp->next_probe++, .ev = sent->ev, .state = PROBE_WANTED};
@@ -133,6 +135,74 @@ static void drop_overdue(uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t wait
 	}
 }
 
+/*
+ * A probe on another plane beside those that are out, so that "nothing comes back from there" can
+ * be told from "nothing comes back at all" when no other packet is on its way.
+ */
+static void witness(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint32_t dead)
+{
+	struct probe *probe = probe_free(qp, NB_PROBES);
+	uint32_t asked = 0, planes, ev;
+
+	for (uint32_t i = 0; i < NB_PROBES; i++) {
+		if (qp->probes[i].state != PROBE_FREE)
+			asked |= UINT32_C(1) << mrc_ev_get(qp->path->evs, qp->probes[i].ev)->plane;
+	}
+	/* Planes are asked already that differ, or none is. */
+	if (probe == NULL || asked == 0 || (asked & (asked - 1)) != 0)
+		return;
+	planes = path_usable(s, qp->path) & qp->fit_planes & ~asked & ~dead;
+	if (planes == 0)
+		return;
+	ev = mrc_ev_next(qp->path->evs, &qp->path->cursor, now_ns, planes, MRC_EV_NONE);
+	if (ev == MRC_EV_NONE)
+		return;
+	*probe = (struct probe){.id = qp->next_probe++, .ev = (uint16_t)ev, .state = PROBE_WANTED};
+	sack_ack_want(s, qp, DUE_PROBE);
+}
+
+/*
+ * Nothing was heard since the last probes. They or their answers may have been lost, so they are
+ * given up after a while and new ones are sent, at doubling intervals and not for ever.
+ */
+static bool another_round(uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t wait_ns)
+{
+	uint64_t last_ns = 0;
+
+	for (uint32_t i = 0; i < NB_PROBES; i++) {
+		const struct probe *probe = &qp->probes[i];
+
+		if (probe->state == PROBE_SENT && probe->sent_ns > last_ns)
+			last_ns = probe->sent_ns;
+	}
+	qp->probe_ns = time_add(last_ns, wait_ns << qp->nb_mute);
+	if (qp->probe_ns > now_ns)
+		return false;
+	qp->probe_ns = WHEEL_NEVER;
+	if (qp->nb_mute >= MUTE_ROUNDS)
+		return false;
+	qp->nb_mute++;
+	probe_forget(qp);
+	return true;
+}
+
+/* When the first probe that is out will be overdue; a wait from now if none is. */
+static uint64_t next_look(
+	const struct mrc_sched *s, const struct mrc_sched_qp *qp, uint64_t now_ns, uint64_t wait_ns)
+{
+	uint64_t at = time_add(now_ns, wait_ns);
+
+	if (!mrc_psn_lt(sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una), qp->snt.next))
+		return WHEEL_NEVER;
+	for (uint32_t i = 0; i < NB_PROBES; i++) {
+		const struct probe *probe = &qp->probes[i];
+
+		if (probe->state == PROBE_SENT && time_add(probe->sent_ns, wait_ns) < at)
+			at = time_add(probe->sent_ns, wait_ns);
+	}
+	return at > now_ns ? at : time_add(now_ns, wait_ns);
+}
+
 void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	uint64_t wait_ns = probe_wait_ns(qp);
@@ -140,7 +210,9 @@ void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 	uint32_t dead;
 
 	qp->probe_ns = WHEEL_NEVER;
-	if (!s->cfg.probes || silent(qp))
+	if (!s->cfg.probes)
+		return;
+	if (silent(qp) && !another_round(now_ns, qp, wait_ns))
 		return;
 	dead = dead_planes(s, qp, now_ns, wait_ns);
 	for (uint32_t i = 0; i < LOOK_MAX && mrc_psn_lt(psn, qp->snt.next); i++) {
@@ -155,8 +227,9 @@ void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
 	}
 	drop_overdue(now_ns, qp, wait_ns);
-	if (qp->probe_ns == WHEEL_NEVER && mrc_psn_lt(psn, qp->snt.next))
-		qp->probe_ns = time_add(now_ns, wait_ns);
+	witness(s, now_ns, qp, dead);
+	if (qp->probe_ns == WHEEL_NEVER)
+		qp->probe_ns = next_look(s, qp, now_ns, wait_ns);
 	req_wake(s, qp);
 }
 

@@ -281,6 +281,7 @@ static int to_rts(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	qp->srtt_ns = qp->rttvar_ns = 0;
 	qp->answer_ns = qp->count_ns = now_ns;
 	qp->retries = 0;
+	qp->nb_mute = 0;
 	qp->linear_cnt = attr->linear_cnt;
 	qp->exp_cnt = attr->exp_cnt;
 	qp->next_probe = (uint16_t)s->env.random64(s->env.ctx);
