@@ -28,10 +28,15 @@ static bool is_short(const char *arg, char letter)
 	return arg[0] == '-' && arg[1] == letter;
 }
 
-static bool names_memory(const char *arg)
+static bool names_size(const char *arg)
 {
-	return is_short(arg, 'm') || is_option(arg, "--no-huge") ||
-	       is_option(arg, "--socket-mem") || is_option(arg, "--huge-dir") ||
+	return is_short(arg, 'm') || is_option(arg, "--socket-mem");
+}
+
+static bool names_pages(const char *arg)
+{
+	return is_option(arg, "--no-huge") || is_option(arg, "--socket-mem") ||
+	       is_option(arg, "--huge-dir") || is_option(arg, "--huge-unlink") ||
 	       is_option(arg, "--in-memory") || is_option(arg, "--legacy-mem") ||
 	       is_option(arg, "--single-file-segments");
 }
@@ -99,11 +104,10 @@ static int put_memory(struct mrc_eal_args *args, const struct mrc_eal_plan *plan
 	char mib[16];
 	int err = MRC_OK;
 
-	if (plan_names(plan, names_memory))
-		return MRC_OK;
 	/* Files of hugepages must not outlive a killed process. */
-	err = put(args, plan->hugepages ? "--huge-unlink=always" : "--no-huge");
-	if (err || plan->memory_mib == 0)
+	if (!plan_names(plan, names_pages))
+		err = put(args, plan->hugepages ? "--huge-unlink=always" : "--no-huge");
+	if (err || plan->memory_mib == 0 || plan_names(plan, names_size))
 		return err;
 	snprintf(mib, sizeof(mib), "%u", plan->memory_mib);
 	return put_pair(args, "-m", mib);

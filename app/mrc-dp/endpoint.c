@@ -45,7 +45,7 @@ uint32_t mrc_endpoint_pool_size(const struct mrc_cfg *cfg, uint32_t index)
 		fabric |= ep->planes[p].link == MRC_LINK_FABRIC;
 	}
 	/* One less than a power of two would suit a ring; a stack takes any number. */
-	return nb + (fabric ? cfg->fabric.max_packets : 0);
+	return nb + (fabric ? cfg->fabric.max_packets / ep->nb_workers : 0);
 }
 
 uint32_t mrc_endpoint_memory_mib(const struct mrc_cfg *cfg)
@@ -59,7 +59,7 @@ uint32_t mrc_endpoint_memory_mib(const struct mrc_cfg *cfg)
 			if (cfg->endpoints[e].planes[p].capture[0])
 				total += frame * MRC_CAPTURE_FRAMES;
 	}
-	return (uint32_t)(total * 5 / 4 >> 20);
+	return (uint32_t)(total * 3 / 2 >> 20);
 }
 
 static int pools_create(struct mrc_endpoint *ep, char *reason)

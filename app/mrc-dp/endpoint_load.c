@@ -199,10 +199,12 @@ static void engine_cfg(const struct mrc_endpoint *ep, uint32_t worker, struct mr
 	}
 	nb_loads = nb_loads ? nb_loads : 1;
 	nb_qps = nb_qps ? nb_qps : 1;
-	out->queue_entries += 64;
+	/* The arena deals in powers of two, aligned to their size: leave room for its gaps. */
+	out->queue_entries = 2 * out->queue_entries + 1024;
 	out->max_qps = nb_qps;
 	out->max_cqs = 2 * nb_qps + 2 * nb_loads;
-	out->max_mrs = 4 * nb_loads;
+	/* Each worker registers in its own share of the table. */
+	out->max_mrs = 4 * nb_loads * out->nb_workers;
 	out->max_pds = 2 * nb_loads;
 	out->max_peers = 8;
 	/* What every QP may have under way, bounded for very many of them. */

@@ -102,15 +102,36 @@ static void given_arguments_replace_defaults(void **state)
 
 	assert_string_equal(build(&plan),
 		" mrc-dp --log-level=8 --in-memory -l 1 --file-prefix mine "
-		"--vdev net_null0 -a 0000:01:00.0");
+		"-m 100 --vdev net_null0 -a 0000:01:00.0");
 	plan.nb_cli_args = 1;
 	assert_string_equal(build(&plan),
-		" mrc-dp -l 0 --log-level=8 --in-memory --vdev net_null0 -a "
+		" mrc-dp -l 0 --log-level=8 --in-memory -m 100 --vdev net_null0 -a "
 		"0000:01:00.0 --file-prefix p1");
 	plan.nb_file_args = plan.nb_cli_args = plan.nb_pcis = 0;
 	assert_string_equal(build(&plan),
 		" mrc-dp -l 0-3 --no-huge -m 100 --vdev net_null0 --no-pci "
 		"--file-prefix p1 --log-level=*:error");
+}
+
+/* "-m" alone says nothing about pages: without hugepages it must not ask for them. */
+static void a_size_alone_keeps_the_choice_of_pages(void **state)
+{
+	const char *cli[] = {"-m", "800"};
+	struct mrc_eal_plan plan = {
+		.cli_args = cli, .nb_cli_args = 2, .memory_mib = 100, .prefix = "p1"};
+
+	assert_string_equal(build(&plan),
+		" mrc-dp -m 800 --no-huge --no-pci --file-prefix p1 --log-level=*:error");
+}
+
+static void memif_is_kept_quiet_about_a_missing_server(void **state)
+{
+	const char *vdevs[] = {"net_memif0,role=client"};
+	struct mrc_eal_plan plan = {.vdevs = vdevs, .nb_vdevs = 1, .prefix = "p1"};
+
+	assert_string_equal(build(&plan),
+		" mrc-dp --no-huge --vdev net_memif0,role=client --no-pci --file-prefix p1 "
+		"--log-level=pmd.net.memif:critical --log-level=*:error");
 }
 
 static void too_many_arguments_are_refused(void **state)
@@ -133,6 +154,8 @@ int main(void)
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(defaults_need_no_hugepages_and_no_device),
 		cmocka_unit_test(given_arguments_replace_defaults),
+		cmocka_unit_test(a_size_alone_keeps_the_choice_of_pages),
+		cmocka_unit_test(memif_is_kept_quiet_about_a_missing_server),
 		cmocka_unit_test(too_many_arguments_are_refused),
 	};
 
