@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""One process, two endpoints: several workers, bad planes, tags, few cores, no privileges."""
+import os
+import shutil
+import signal
+import stat
+import tempfile
+
+from common import MRC_DP, Process, Skip, case, equal, main, only_json, run, true, wait_until, write_json
+
+CORES = sorted(os.sched_getaffinity(0))
+WINDOW = {"algorithm": "fixed", "max_cwnd": "1MiB"}
+
+
+def config(device, planes=4, workers=(1, 1), addresses=("10.77.0.1", "10.77.0.2"), plane=None, **more):
+    document = {
+        "endpoints": [{"name": name, "address": address, "workers": nb,
+                       "planes": [{"device": device, **(plane or {})} for _ in range(planes)]}
+                      for name, address, nb in zip("ab", addresses, workers)],
+        "congestion": WINDOW,
+        "workload": {"qps": 6, "message": 100000, "depth": 4, "messages": 3000},
+    }
+    document.update(more)
+    return document
+
+
+def good(document, *options, seconds=90):
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_json(folder, "run.json", document)
+        done = run([MRC_DP, "run", "-c", path, "--json", *options], seconds=seconds)
+    equal(done.code, 0, done.err[-1500:] + done.out[-1500:])
+    result = only_json(done.out)
+    equal(result["bytes_corrupt"], 0, "corrupt")
+    equal(result["bytes_verified"], result["bytes"], "verified")
+    equal(result["qp_errors"], 0, "QP errors")
+    true(result["bytes"] > 0, "bytes")
+    return result
+
+
+@case
+def workers_in_unequal_numbers():
+    for workers in ((3, 1), (1, 3), (2, 2)):
+        result = good(config("direct", workers=workers))
+        equal(result["messages"], 3000, "messages")
+
+
+@case
+def both_directions_with_immediates():
+    load = {"qps": 5, "message": 30000, "depth": 3, "messages": 2000, "bidirectional": True,
+            "immediate_percent": 50}
+    result = good(config("direct", workers=(2, 1), workload=load))
+    equal(result["messages"], 4000, "messages of both sides")
+    true(result["immediates"] > 1500, f"{result['immediates']} immediates")
+    equal(result["immediates_corrupt"], 0, "immediates corrupt")
+
+
+@case
+def bad_planes_and_frames_for_the_other_worker():
+    fabric = {"leaves": 2, "spines": 2, "rate": "2Gbps", "delay": "5us", "faults": [
+        {"kind": "loss", "rate": "1%"}, {"kind": "duplicate", "rate": "1%"},
+        {"kind": "reorder", "rate": "5%", "delay": "100us"}, {"kind": "corrupt", "rate": "0.5%"},
+        {"kind": "carrier", "plane": 2, "at": "100ms", "for": "200ms"}]}
+    result = good(config("fabric", workers=(2, 2), fabric=fabric,
+                         addresses=("fd00::1", "fd00::2")))
+    true(result["retransmitted_packets"] > 0, "losses were repaired")
+    true(result["workers"]["handed_over"] > 0, "frames went to the worker that owns the QP")
+    true(result["drops"].get("icrc", 0) > 0, f"damage was seen: {result['drops']}")
+
+
+@case
+def tagged_frames():
+    good(config("direct", planes=2, plane={"vlan": 5, "vlan_priority": 3}))
+
+
+@case
+def every_path_mtu():
+    for pmtu in (256, 512, 1024, 2048, 4096):
+        good(config("direct", planes=2, pmtu=pmtu))
+
+
+@case
+def open_loop_keeps_its_rate():
+    load = {"qps": 2, "message": 50000, "depth": 64, "seconds": 2, "rate": "200Mbps",
+            "poisson": True}
+    result = good(config("direct", planes=2, workload=load))
+    true(0.15 < result["goodput_gbps"] < 0.25, f"{result['goodput_gbps']} Gb/s instead of 0.2")
+
+
+@case
+def one_core_is_enough():
+    good(config("fabric", fabric={"rate": "1Gbps", "delay": "5us"}), "-l", str(CORES[0]))
+
+
+@case
+def two_lcores_on_one_cpu_are_not_both_used():
+    one = CORES[0]
+    good(config("direct"), "--lcores", f"0@{one},1@{one}")
+
+
+@case
+def demanded_lcores_on_one_cpu_are_refused():
+    document = config("direct")
+    document["endpoints"][0]["lcores"] = [0]
+    document["endpoints"][1]["lcores"] = [1]
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_json(folder, "run.json", document)
+        done = run([MRC_DP, "run", "-c", path, "--lcores", f"0@{CORES[0]},1@{CORES[0]}"], seconds=10)
+    equal(done.code, 2, done.err)
+    true("share" in done.err and "lcore 1" in done.err, done.err)
+
+
+@case
+def memory_that_does_not_suffice_is_named():
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_json(folder, "run.json", config("direct", memory={"mib": 64}))
+        done = run([MRC_DP, "run", "-c", path], seconds=10)
+    true(done.code > 0, "exit code")
+    true("memory.mib" in done.err and "raise" in done.err, done.err)
+    equal(len(done.err.strip().split("\n")), 1, done.err)
+
+
+@case
+def nothing_is_left_behind():
+    runtime = "/var/run/dpdk" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp/dpdk")
+    before = set(os.listdir(runtime)) if os.path.isdir(runtime) else set()
+    good(config("direct"))
+    after = set(os.listdir(runtime)) if os.path.isdir(runtime) else set()
+    equal({n for n in after - before if n.startswith("mrc-dp-")}, set(), "run-time directories")
+
+
+@case
+def works_without_privileges():
+    if os.geteuid() != 0:
+        raise Skip("only root can become somebody else")
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        raise Skip("needs setpriv")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO)
+        program = shutil.copy(MRC_DP, folder)
+        path = write_json(folder, "run.json", config("direct"))
+        os.chmod(path, 0o644)
+        environment = {"PATH": os.environ["PATH"], "HOME": folder, "XDG_RUNTIME_DIR": folder}
+        done = run([setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", program, "run",
+                    "-c", path, "--json"], seconds=60, env=environment)
+    equal(done.code, 0, done.err[-1500:])
+    true(only_json(done.out)["good"], "good")
+
+
+@case
+def a_signal_ends_it_at_once_and_says_so():
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_json(folder, "run.json", config("direct", workload={"seconds": 60, "qps": 2}))
+        with Process([MRC_DP, "run", "-c", path]) as process:
+            wait_until("first line", lambda: "Gb/s" in process.text("out"), 20)
+            process.child.send_signal(signal.SIGINT)
+            equal(process.wait(2), 4, process.text())
+            true("interrupted" in process.text("out"), process.text("out")[-500:])
+
+
+main()
