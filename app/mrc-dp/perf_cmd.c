@@ -42,6 +42,7 @@ struct options {
 
 enum {
 	PEER_SECONDS = 20,
+	LEAVE_MS = 300,
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -204,7 +205,8 @@ static void start_agree(struct mrc_perf_host *host)
 }
 
 /* Nobody closes its ports while the other side still polls them: memif pulls the rings away from
- * under a poller whose peer leaves. */
+ * under a poller whose peer leaves. Nor do both close at once: the news of the peer's leaving and
+ * the own leaving would free the same queues. */
 static void end_agree(struct mrc_perf_host *host)
 {
 	uint64_t end = rte_rdtsc() + rte_get_tsc_hz() * PEER_SECONDS;
@@ -212,6 +214,8 @@ static void end_agree(struct mrc_perf_host *host)
 	atomic_fetch_add(&host->shared->nb_done, host->cfg.nb_endpoints);
 	while (atomic_load(&host->shared->nb_done) < 2 && rte_rdtsc() < end && !stop_signal)
 		rte_pause();
+	if (host->cfg.nb_endpoints == 1 && host->eps[0].is_receiver)
+		rte_delay_us_sleep(LEAVE_MS * 1000);
 }
 
 static void loads_start(struct mrc_perf_host *host)
