@@ -27,8 +27,11 @@ void tx_header(struct mrc_sched *s, const struct path *path, const struct mrc_ev
 	buf->cls = pkt->cls;
 	if (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) {
 		buf->pad = pkt->pad;
+		buf->ts_off =
+			pkt->flags & MRC_PKT_TS ? (uint16_t)(len + MRC_BTH_LEN + MRC_METH_LEN) : 0;
 	} else {
 		buf->pad = 0;
+		buf->ts_off = 0;
 		buf->payload_len = 0;
 		buf->nb_seg = 0;
 	}

@@ -2,6 +2,7 @@
 /*
  * txbuf.c - finishing a pulled packet in one buffer.
  */
+#include "engine.h"
 #include "mrc_icrc.h"
 #include "mrc_sched.h"
 
@@ -52,4 +53,41 @@ uint32_t mrc_txbuf_finish(const struct mrc_txbuf *buf, bool icrc)
 	else
 		memcpy(p, zero, sizeof(zero));
 	return (uint32_t)(p + MRC_ICRC_LEN - buf->hdr);
+}
+
+void mrc_restamp_init(struct mrc_restamp *restamp_out, uint64_t now_ns)
+{
+	*restamp_out = (struct mrc_restamp){.stamp = ts_of(now_ns)};
+}
+
+/* The sum is linear: what two changed bytes change of it does not depend on the others, only on
+ * how many follow. */
+static uint32_t fix_of(uint16_t delta, uint32_t behind)
+{
+	static const uint8_t zero[2];
+	const uint8_t bytes[2] = {(uint8_t)(delta >> 8), (uint8_t)delta};
+	uint32_t change = mrc_icrc_update(0, bytes, 2) ^ mrc_icrc_update(0, zero, 2);
+
+	return mrc_icrc_combine(change, 0, behind);
+}
+
+void mrc_txbuf_restamp(
+	const struct mrc_txbuf *buf, uint32_t frame_len, bool icrc, struct mrc_restamp *restamp)
+{
+	uint8_t *at = buf->hdr + buf->ts_off, *end = buf->hdr + frame_len - MRC_ICRC_LEN;
+	uint32_t behind = (uint32_t)(end - at) - 2;
+	uint16_t delta = (uint16_t)((at[0] << 8 | at[1]) ^ restamp->stamp);
+
+	if (buf->ts_off == 0 || delta == 0)
+		return;
+	at[0] = (uint8_t)(restamp->stamp >> 8);
+	at[1] = (uint8_t)restamp->stamp;
+	if (!icrc)
+		return;
+	if (delta != restamp->delta || behind != restamp->behind) {
+		restamp->delta = delta;
+		restamp->behind = behind;
+		restamp->fix = fix_of(delta, behind);
+	}
+	mrc_icrc_store(end, mrc_icrc_load(end) ^ restamp->fix);
 }
