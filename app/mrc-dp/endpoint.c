@@ -217,6 +217,7 @@ static int worker_create(struct mrc_endpoint *ep, uint32_t index)
 	w->workers = ep->workers;
 	w->clock = ep->clock;
 	w->icrc = ep->cfg->icrc;
+	w->restamp = !ep->cfg->strict_echo;
 	w->sub_burst = 8;
 	w->load_due_ns = UINT64_MAX;
 	w->pool = ep->pools[index];

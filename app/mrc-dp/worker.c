@@ -8,6 +8,8 @@
 #include <rte_prefetch.h>
 #include <rte_ring_elem.h>
 
+#include "frame.h"
+
 enum {
 	TX_BUDGET = 64,       /* packets pulled in one turn */
 	HANDOVER_BUDGET = 64, /* frames of other workers in one turn */
@@ -201,7 +203,7 @@ static void frames_take(struct mrc_worker *w, uint64_t now_ns, const struct mrc_
 			continue;
 		frames[nb_free++] = frames[i];
 	}
-	rte_pktmbuf_free_bulk(frames, nb_free);
+	mrc_frames_free(frames, nb_free);
 	loads_poll(w, now_ns);
 }
 
@@ -211,8 +213,13 @@ static void burst_take(
 	struct mrc_rxbuf bufs[MRC_WORKER_BURST];
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(frames[i], void *));
+	for (uint32_t i = 0; i < n; i++) {
+		const uint8_t *data = rte_pktmbuf_mtod(frames[i], const uint8_t *);
+
+		rte_prefetch0(data);
+		rte_prefetch0(data + 64);
+		rte_prefetch0(data + 128);
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		struct rte_mbuf *m = frames[i];
 
@@ -329,22 +336,27 @@ int mrc_worker_command(struct mrc_worker *worker, const struct mrc_cmd *cmd)
 /* ---- transmit
  * ------------------------------------------------------------------------------------ */
 
-/* Refills the ready buffers; false when the pool is empty. */
-static bool ready_fill(struct mrc_worker *w)
+/* Tops up the ready buffers; they stay untouched until a packet is written to them. */
+static void ready_fill(struct mrc_worker *w)
 {
-	uint32_t want = MRC_WORKER_BURST - w->nb_ready;
+	struct rte_mbuf *fresh[MRC_WORKER_BURST];
+	uint32_t priv_len = rte_pktmbuf_priv_size(w->pool);
 
-	if (w->nb_ready >= w->sub_burst)
-		return true;
-	if (unlikely(rte_pktmbuf_alloc_bulk(w->pool, w->ready + w->nb_ready, want) != 0)) {
+	if (w->ready_tail - w->ready_head > MRC_WORKER_READY - MRC_WORKER_BURST)
+		return;
+	if (unlikely(rte_mempool_get_bulk(w->pool, (void **)fresh, MRC_WORKER_BURST) != 0)) {
 		w->counters.tx_no_buffer++;
-		return w->nb_ready > 0;
+		return;
 	}
-	w->nb_ready += want;
-	return true;
+	for (uint32_t i = 0; i < MRC_WORKER_BURST; i++) {
+		uint32_t at = w->ready_tail++ % MRC_WORKER_READY;
+
+		w->ready[at] = fresh[i];
+		w->bufs[at].hdr = mrc_frame_prepare(fresh[i], priv_len);
+	}
 }
 
-/* Packets per pull: as many as leave before their time stamp is stale. */
+/* Frames per transmit call: as many as the port takes before their time stamp is stale. */
 static inline void sub_burst_adapt(struct mrc_worker *w, uint32_t n, uint64_t took_ns)
 {
 	if (n < w->sub_burst)
@@ -355,38 +367,75 @@ static inline void sub_burst_adapt(struct mrc_worker *w, uint32_t n, uint64_t to
 		w->sub_burst *= 2;
 }
 
-/* One pull: headers into buffers, payload and ICRC behind them, out of the ports. */
-static uint32_t tx_pull(struct mrc_worker *w)
+static void planes_flush(struct mrc_worker *w, uint64_t now_ns, uint32_t planes)
 {
-	struct mrc_txbuf bufs[MRC_WORKER_BURST];
-	uint64_t now_ns = worker_now(w);
-	uint32_t want = RTE_MIN(w->sub_burst, w->nb_ready);
-	uint32_t touched = 0;
-	uint32_t n;
+	while (planes) {
+		uint32_t p = (uint32_t)__builtin_ctz(planes);
 
-	for (uint32_t i = 0; i < want; i++)
-		bufs[i].hdr = rte_pktmbuf_mtod(w->ready[w->nb_ready - 1 - i], uint8_t *);
-	n = mrc_sched_tx(w->sched, now_ns, bufs, want);
-	for (uint32_t i = 0; i < n; i++) {
-		struct rte_mbuf *m = w->ready[--w->nb_ready];
-		uint32_t len = mrc_txbuf_finish(&bufs[i], w->icrc);
-
-		m->data_len = (uint16_t)len;
-		m->pkt_len = len;
-		touched |= 1u << bufs[i].plane;
-		if (unlikely(w->planes[bufs[i].plane].capture != NULL))
-			mrc_capture_take(w->planes[bufs[i].plane].capture, &m, 1);
-		mrc_stash_put(&w->planes[bufs[i].plane].stash, m);
-	}
-	while (touched) {
-		uint32_t p = (uint32_t)__builtin_ctz(touched);
-
-		touched &= touched - 1;
+		planes &= planes - 1;
 		plane_flush(w, now_ns, p);
 	}
-	if (n > 0)
-		sub_burst_adapt(w, n, worker_now(w) - now_ns);
+}
+
+/* Stamps finished frames and gives them to their ports. pulled_ns: of the first stamp. */
+static void frames_send(struct mrc_worker *w, uint64_t pulled_ns, const struct mrc_txbuf *bufs,
+	struct rte_mbuf *const *frames, uint32_t n)
+{
+	uint64_t now_ns = worker_now(w);
+	struct mrc_restamp restamp;
+	uint32_t planes = 0;
+
+	mrc_restamp_init(&restamp, now_ns);
+	for (uint32_t i = 0; i < n; i++) {
+		struct mrc_worker_plane *plane = &w->planes[bufs[i].plane];
+		struct rte_mbuf *m = frames[i];
+
+		if (w->restamp)
+			mrc_txbuf_restamp(&bufs[i], m->data_len, w->icrc, &restamp);
+		planes |= 1u << bufs[i].plane;
+		if (unlikely(plane->capture != NULL))
+			mrc_capture_take(plane->capture, &m, 1);
+		mrc_stash_put(&plane->stash, m);
+	}
+	planes_flush(w, now_ns, planes);
+	sub_burst_adapt(w, n, worker_now(w) - (w->restamp ? now_ns : pulled_ns));
+}
+
+/* One pull: headers into buffers, payload and ICRC behind them, then time stamps, and out. */
+static uint32_t tx_pull(struct mrc_worker *w, uint64_t now_ns, uint32_t want)
+{
+	uint32_t head = w->ready_head % MRC_WORKER_READY;
+	struct mrc_txbuf *bufs = w->bufs + head;
+	struct rte_mbuf **frames = w->ready + head;
+	uint32_t n;
+
+	/* The stamps will be renewed: then the turn's time is fresh enough. */
+	if (!w->restamp)
+		now_ns = worker_now(w);
+	n = mrc_sched_tx(w->sched, now_ns, bufs, want);
+
+	w->ready_head += n;
+	for (uint32_t i = 0; i < n; i++) {
+		mrc_frame_set(frames[i], mrc_txbuf_finish(&bufs[i], w->icrc));
+	}
+	for (uint32_t i = 0; i < n;) {
+		uint32_t nb = RTE_MIN(w->sub_burst, n - i);
+
+		frames_send(w, now_ns, bufs + i, frames + i, nb);
+		i += nb;
+	}
 	return n;
+}
+
+/* Without a second stamp, a pull takes only what leaves before the first one is stale. */
+static uint32_t pull_size(const struct mrc_worker *w)
+{
+	uint32_t nb = w->ready_tail - w->ready_head;
+	uint32_t in_row = MRC_WORKER_READY - w->ready_head % MRC_WORKER_READY;
+	uint32_t most = w->restamp ? MRC_WORKER_BURST : w->sub_burst;
+
+	nb = RTE_MIN(nb, in_row);
+	return RTE_MIN(nb, most);
 }
 
 static uint32_t tx_turn(struct mrc_worker *w, uint64_t now_ns)
@@ -396,12 +445,13 @@ static uint32_t tx_turn(struct mrc_worker *w, uint64_t now_ns)
 	for (uint32_t p = 0; p < w->nb_planes; p++)
 		if (w->planes[p].stash.nb)
 			plane_flush(w, now_ns, p);
-	while (moved < TX_BUDGET && ready_fill(w)) {
-		uint32_t asked = RTE_MIN(w->sub_burst, w->nb_ready);
-		uint32_t n = tx_pull(w);
+	while (moved < TX_BUDGET) {
+		uint32_t asked = pull_size(w);
+		uint32_t n = tx_pull(w, w->last_ns, asked);
 
 		moved += n;
-		if (n < asked)
+		ready_fill(w);
+		if (n < asked || n == 0)
 			break;
 	}
 	return moved;
@@ -500,8 +550,9 @@ void mrc_worker_drain(struct mrc_worker *worker)
 
 	for (uint32_t p = 0; p < worker->nb_planes; p++)
 		mrc_stash_drop(&worker->planes[p].stash);
-	rte_pktmbuf_free_bulk(worker->ready, worker->nb_ready);
-	worker->nb_ready = 0;
+	while (worker->ready_head != worker->ready_tail)
+		rte_mempool_put(
+			worker->pool, worker->ready[worker->ready_head++ % MRC_WORKER_READY]);
 	while (rte_ring_sc_dequeue(worker->handover, &frame) == 0)
 		rte_pktmbuf_free(frame);
 }

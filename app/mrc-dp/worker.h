@@ -30,6 +30,7 @@
 #include "stash.h"
 
 #define MRC_WORKER_BURST     32
+#define MRC_WORKER_READY     64 /* a power of two */
 #define MRC_WORKER_MAX_LOADS MRC_CFG_MAX_WORKERS
 
 enum mrc_cmd_kind {
@@ -90,15 +91,17 @@ struct mrc_worker {
 	uint64_t last_ns;
 	uint32_t nb_planes;
 	uint32_t nb_loads;
-	uint32_t sub_burst; /* packets per pull, so that time stamps are fresh */
-	uint32_t nb_ready;
+	uint32_t sub_burst; /* frames stamped and sent at once, so that stamps are fresh */
+	uint32_t ready_head, ready_tail; /* free-running, of ready and bufs */
 	bool icrc;
+	bool restamp; /* stamp again when a burst is finished */
 	uint64_t load_due_ns, l2_due_ns, publish_ns;
 	struct rte_mempool *pool;
 	struct rte_ring *handover; /* frames for this worker */
 	struct rte_ring *commands;
 	struct mrc_load *loads[MRC_WORKER_MAX_LOADS];
-	struct rte_mbuf *ready[MRC_WORKER_BURST]; /* allocated, for the next pulls */
+	struct rte_mbuf *ready[MRC_WORKER_READY]; /* allocated, for the next pulls */
+	struct mrc_txbuf bufs[MRC_WORKER_READY];  /* theirs: hdr is set */
 	struct mrc_worker_plane planes[MRC_MAX_PLANES];
 	struct mrc_worker_counters counters;
 	/* cold */
