@@ -321,6 +321,10 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 	uint8_t *dst = NULL;
 	mrc_psn_t at;
 
+#ifdef MRC_MUTANT_DUPLICATE
+	if (drop == MRC_DROP_PSN_DUPLICATE && check(s, qp, pkt, &dst) == MRC_KEEP)
+		memcpy(dst, frame + pkt->payload_off, pkt->payload_len);
+#endif
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return outside(s, now_ns, qp, pkt, drop);
 	if (!rcvmap_at_edge(&qp->rcv, pkt->psn)) {
