@@ -89,7 +89,9 @@ static struct rte_mbuf *copy_of(
 	struct mrc_capture *c, const struct rte_mbuf *frame, uint64_t time_ns)
 {
 	struct rte_mbuf *copy = rte_pktmbuf_copy(frame, c->pool, 0, UINT32_MAX);
-	char *front = copy ? rte_pktmbuf_prepend(copy, sizeof(time_ns)) : NULL;
+	/* A frame longer than a buffer would come out in pieces; it counts as missed. */
+	char *front =
+		copy && copy->nb_segs == 1 ? rte_pktmbuf_prepend(copy, sizeof(time_ns)) : NULL;
 
 	if (front)
 		memcpy(front, &time_ns, sizeof(time_ns));

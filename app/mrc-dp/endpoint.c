@@ -193,7 +193,7 @@ static int captures_open(struct mrc_endpoint *ep, char *reason)
 			continue;
 		snprintf(name, sizeof(name), "capture_%u_%u", ep->index, p);
 		err = mrc_capture_open(
-			&ep->captures[p], path, name, mrc_cfg_mtu_needed(ep->cfg), ep->clock);
+			&ep->captures[p], path, name, mrc_cfg_buf_len(ep->cfg), ep->clock);
 		if (err)
 			return mrc_endpoint_refuse(reason,
 				"endpoints[%u].planes[%u].capture: cannot write \"%s\": %s",

@@ -111,3 +111,25 @@ def ep_request(number, operation, mask=0):
 def ep_response(number, operation):
     return (bth(EP_RESPONSE, 2, number) + struct.pack("!BB", 0, operation << 2) + bytes(26)
             + struct.pack("!H", 0) + bytes(6))
+
+
+def ip_offset(frame, inner=True):
+    """Where the (inner) IP header of a frame begins."""
+    at = 18 if frame[12:14] == b"\x81\x00" else 14
+    if not inner or frame[at] >> 4 == 4 or frame[at + 6] == 17:
+        return at
+    return at + 40 + (24 if frame[at + 6] == 43 else 0)
+
+
+def read_pcap(path):
+    """[(bytes captured, bytes on the wire)]"""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:4] not in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"):
+        raise ValueError(f"pcap magic {data[:4].hex()}")
+    at, frames = 24, []
+    while at < len(data):
+        kept, wire = struct.unpack_from("<II", data, at + 8)
+        frames.append((data[at + 16:at + 16 + kept], wire))
+        at += 16 + kept
+    return frames

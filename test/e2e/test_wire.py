@@ -9,7 +9,7 @@ import struct
 import tempfile
 
 from common import MRC_DP, ROOT, case, equal, main, run, true, write_json
-from packets import icrc
+from packets import icrc, ip_offset, read_pcap
 
 CORPUS = os.path.join(ROOT, "test/fuzz/corpus/decode")
 
@@ -20,32 +20,11 @@ def corpus(pattern="*"):
             yield os.path.basename(path), file.read()
 
 
-def ip_offset(frame, inner=True):
-    """Where the (inner) IP header begins."""
-    at = 18 if frame[12:14] == b"\x81\x00" else 14
-    if not inner or frame[at] >> 4 == 4 or frame[at + 6] == 17:
-        return at
-    return at + 40 + (24 if frame[at + 6] == 43 else 0)
-
-
 def write_pcap(path, frames):
     with open(path, "wb") as out:
         out.write(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
         for number, frame in enumerate(frames):
             out.write(struct.pack("<IIII", number, 0, len(frame), len(frame)) + frame)
-
-
-def read_pcap(path):
-    """[(bytes captured, bytes on the wire)]"""
-    with open(path, "rb") as file:
-        data = file.read()
-    true(data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"), f"pcap magic {data[:4].hex()}")
-    at, frames = 24, []
-    while at < len(data):
-        kept, wire = struct.unpack_from("<II", data, at + 8)
-        frames.append((data[at + 16:at + 16 + kept], wire))
-        at += 16 + kept
-    return frames
 
 
 def tshark(path, *fields):
@@ -123,7 +102,7 @@ def judge_capture(path):
         header = 20 if v4 else 40
         equal(int(v4) if v4 else int(v6) + 40, len(frame) - at, "IP length")
         equal(int(udp), len(frame) - at - header, "UDP length")
-        equal(frame[-4:], icrc(frame[at:-4]), "ICRC")
+        equal(frame[-4:], icrc(frame[at:-4]), f"ICRC of {frame.hex()}")
         opcodes.add(frame[at + header + 8])
     print(f"    {len(frames)} frames, opcodes {' '.join(f'{o:02x}' for o in sorted(opcodes))}")
     return opcodes
