@@ -156,6 +156,7 @@ enum {
 struct mrc_ctl_error {
 	char text[MRC_CTL_ERROR_LEN]; /* one line, no newline at its end */
 	uint32_t line, column;        /* of a syntax error, from 1; 0: not a syntax error */
+	bool limit;                   /* nested too deep or too many values */
 };
 
 /*

@@ -64,6 +64,7 @@ static bool limits_ok(const char *source, const char *text, size_t len, struct m
 		return true;
 	error->line = s.line;
 	error->column = s.column;
+	error->limit = true;
 	snprintf(error->text, sizeof(error->text), "%s:%u:%u: more than %u %s", source, s.line,
 		s.column, limit, what);
 	return false;

@@ -91,3 +91,12 @@ int mrc_device_socket_free(const char *device, char *reason_out, uint32_t room)
 		path);
 	return MRC_ERR_STATE;
 }
+
+void mrc_device_socket_remove(const char *device)
+{
+	char path[MRC_DEVICE_TEXT];
+
+	server_socket(device, path, sizeof(path));
+	if (path[0] == '/')
+		unlink(path);
+}

@@ -35,5 +35,7 @@ void mrc_device_complete(const char *device, uint32_t ring_frame_len, char *out)
  * reason_out says which). MRC_OK for every other device.
  */
 int mrc_device_socket_free(const char *device, char *reason_out, uint32_t room);
+/* Removes the socket file that a memif server of this process bound; nothing for other devices. */
+void mrc_device_socket_remove(const char *device);
 
 #endif

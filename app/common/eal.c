@@ -149,7 +149,7 @@ static int put_given(struct mrc_eal_args *args, const struct mrc_eal_plan *plan)
 	for (uint32_t i = 0; i < plan->nb_cli_args && !err; i++)
 		err = put(args, plan->cli_args[i]);
 	if (!err && plan->lcores && !plan_names(plan, names_lcores))
-		err = put_pair(args, "-l", plan->lcores);
+		err = put_pair(args, strpbrk(plan->lcores, "@(") ? "--lcores" : "-l", plan->lcores);
 	return err;
 }
 

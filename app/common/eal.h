@@ -25,7 +25,7 @@ struct mrc_eal_plan {
 	uint32_t nb_pcis;
 	uint32_t memory_mib; /* wanted; 0 = leave it to EAL */
 	bool hugepages;      /* enough free hugepages are there */
-	const char *lcores;  /* -l value of the configuration, or NULL */
+	const char *lcores;  /* -l or --lcores value of the configuration, or NULL */
 	const char *prefix;  /* --file-prefix when nobody names one */
 };
 

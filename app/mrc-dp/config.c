@@ -7,6 +7,7 @@
 
 #include "config_private.h"
 #include "ctl_decode.h"
+#include "ctl_proto.h"
 
 #define SECOND_NS 1000000000ull
 
@@ -207,53 +208,8 @@ static const struct mrc_ctl_field endpoint_elem = {.type = MRC_CTL_TYPE_OBJECT,
 	.table = &endpoint_table,
 	.init = endpoint_init};
 
-/* ---- protocol ---------------------------------------------------------------------------------
+/* ---- entropy values, window, QPs ------------------------------------------------------------
  */
-
-#define CHOICE_ROW(id, name, def, lo, hi, text)                                                    \
-	MRC_CTL_UINT(#name, struct mrc_choice, name, lo, hi),
-static const struct mrc_ctl_field choice_fields[] = {MRC_CHOICE_LIST(CHOICE_ROW) MRC_CTL_END};
-static const struct mrc_ctl_table choice_table = {choice_fields, sizeof(struct mrc_choice), NULL};
-
-#define DSCP_ROW(k, cls)                                                                           \
-	{                                                                                          \
-		.key = (k), .type = MRC_CTL_TYPE_UINT,                                             \
-		.offset = offsetof(struct mrc_proto, dscp) + (cls), .size = 1, .max = 63           \
-	}
-static const struct mrc_ctl_field dscp_fields[] = {
-	DSCP_ROW("no_trim", MRC_CLASS_NO_TRIM),
-	DSCP_ROW("trimmable", MRC_CLASS_TRIMMABLE),
-	DSCP_ROW("trimmable_retx", MRC_CLASS_TRIMMABLE_RETX),
-	DSCP_ROW("control", MRC_CLASS_CONTROL),
-	DSCP_ROW("trimmed", MRC_CLASS_TRIMMED),
-	DSCP_ROW("trimmed_lasthop", MRC_CLASS_TRIMMED_LASTHOP),
-	MRC_CTL_END,
-};
-static const struct mrc_ctl_table dscp_table = {dscp_fields, sizeof(struct mrc_proto), NULL};
-
-static int proto_check(struct mrc_ctl_ctx *ctx, void *obj)
-{
-	if (mrc_proto_init(obj) != MRC_OK)
-		return mrc_ctl_fail_key(ctx, "dscp",
-			"two classes of different meaning share a DSCP; only no_trim, trimmable "
-			"and "
-			"trimmable_retx may");
-	return MRC_OK;
-}
-
-static const struct mrc_ctl_field proto_fields[] = {
-	MRC_CTL_OBJECT("choices", struct mrc_proto, choice, &choice_table),
-	{.key = "dscp",
-		.type = MRC_CTL_TYPE_OBJECT,
-		.offset = 0,
-		.size = sizeof(struct mrc_proto),
-		.table = &dscp_table},
-	MRC_CTL_UINT("pkey", struct mrc_proto, pkey, 1, 65535),
-	MRC_CTL_BOOL("check_pkey", struct mrc_proto, check_pkey),
-	MRC_CTL_END,
-};
-static const struct mrc_ctl_table proto_table = {
-	proto_fields, sizeof(struct mrc_proto), proto_check};
 
 static int ev_check(struct mrc_ctl_ctx *ctx, void *obj)
 {
@@ -521,7 +477,7 @@ static const struct mrc_ctl_field file_fields[] = {
 	MRC_CTL_BOOL("icrc", struct mrc_cfg_file, cfg.icrc),
 	MRC_CTL_BOOL("timestamps", struct mrc_cfg_file, cfg.timestamps),
 	MRC_CTL_BOOL("strict_echo", struct mrc_cfg_file, cfg.strict_echo),
-	MRC_CTL_OBJECT("protocol", struct mrc_cfg_file, cfg.proto, &proto_table),
+	MRC_CTL_OBJECT("protocol", struct mrc_cfg_file, cfg.proto, &mrc_ctl_proto_table),
 	MRC_CTL_OBJECT("ev", struct mrc_cfg_file, cfg.ev, &ev_table),
 	MRC_CTL_OBJECT("congestion", struct mrc_cfg_file, cfg.cc, &cc_table),
 	MRC_CTL_OBJECT("qp", struct mrc_cfg_file, cfg.qp, &qp_table),

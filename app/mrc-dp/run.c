@@ -379,17 +379,6 @@ static int go(struct run *run)
 	return code;
 }
 
-/* Of a memif server of ours. */
-static void memif_socket_unlink(const char *device)
-{
-	char role[32], path[MRC_CFG_TEXT];
-
-	if (mrc_device_arg(device, "role", role, sizeof(role)) &&
-		(strcmp(role, "server") == 0 || strcmp(role, "master") == 0) &&
-		mrc_device_arg(device, "socket", path, sizeof(path)) && path[0] == '/')
-		unlink(path);
-}
-
 static bool has_memif(const struct run *run)
 {
 	bool found = false;
@@ -410,7 +399,7 @@ static void leave_at_once(struct run *run, int code)
 	for (uint32_t e = 0; e < run->cfg.nb_endpoints; e++)
 		for (uint32_t p = 0; p < run->cfg.endpoints[e].nb_planes; p++) {
 			if (run->ports_open)
-				memif_socket_unlink(run->cfg.endpoints[e].planes[p].device);
+				mrc_device_socket_remove(run->cfg.endpoints[e].planes[p].device);
 			mrc_capture_close(run->eps[e].captures[p]);
 		}
 	mrc_eal_stop(false);

@@ -49,7 +49,8 @@ def check_configs(tree):
         except ValueError as error:
             yield f"{path}: not JSON: {error}"
             continue
-        schema = schema_for(path, schemas)
+        named = document.get("$schema", "") if isinstance(document, dict) else ""
+        schema = f"config/{named}" if f"config/{named}" in schemas else schema_for(path, schemas)
         if schema is None:
             yield f"{path}: no schema in config/ covers it"
             continue
@@ -85,9 +86,15 @@ def schema_names(node):
 
 
 def check_schema(tree):
-    """The schema of mrc-dp and the decoder tables know the same keys."""
-    schema = "config/mrc-dp.schema.json"
-    sources = tree.match(r"app/mrc-dp/config\w*\.c")
+    """The schema of each program and its decoder tables know the same keys."""
+    yield from schema_against(tree, "config/mrc-dp.schema.json",
+                              r"app/mrc-dp/config\w*\.c|ctl/ctl_proto\.c")
+    yield from schema_against(tree, "config/mrc-fabric.schema.json",
+                              r"app/mrc-fabric/fab_config\.c|ctl/ctl_(proto|fault)\.[ch]")
+
+
+def schema_against(tree, schema, pattern):
+    sources = tree.match(pattern)
     if not tree.exists(schema) or not sources:
         return
     row = re.compile(r"(?:MRC_CTL_[A-Z]+|\b[A-Z_]+)\(\s*\"([\w$]+)\",|\.key = \"([\w$]+)\"")
