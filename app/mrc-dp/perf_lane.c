@@ -261,10 +261,22 @@ static void start_wait(struct mrc_perf_lane *lane)
 	lane->plan.start = start;
 }
 
+/* Notes a turn that took long. */
+static uint64_t turn_begin(struct mrc_perf_lane *lane)
+{
+	uint64_t tsc = rte_rdtsc();
+
+	if (unlikely(tsc - lane->last_tsc > lane->stall_limit))
+		lane->stall_ticks += tsc - lane->last_tsc;
+	lane->last_tsc = tsc;
+	return tsc;
+}
+
 void mrc_perf_lane_run(struct mrc_perf_lane *lane)
 {
-	enum mrc_window_phase phase = MRC_WINDOW_WAIT, now_phase;
-	uint32_t index = 0, now_index;
+	enum mrc_window_phase phase = MRC_WINDOW_WAIT;
+	uint64_t change = 0;
+	uint32_t index = 0;
 
 	lane->nb_loads = lane->worker->nb_loads;
 	lane->ns_per_tick = 1e9 / (double)rte_get_tsc_hz();
@@ -272,15 +284,12 @@ void mrc_perf_lane_run(struct mrc_perf_lane *lane)
 	start_wait(lane);
 	lane->last_tsc = rte_rdtsc();
 	while (phase != MRC_WINDOW_END) {
-		uint64_t tsc = rte_rdtsc();
+		uint64_t tsc = turn_begin(lane);
 
-		if (unlikely(tsc - lane->last_tsc > lane->stall_limit))
-			lane->stall_ticks += tsc - lane->last_tsc;
-		lane->last_tsc = tsc;
-		now_phase = mrc_window_at(&lane->plan, tsc, &now_index);
-		if (unlikely(now_phase != phase || now_index != index)) {
-			phase = now_phase;
-			index = now_index;
+		/* The table is asked when something changes, not in every turn. */
+		if (unlikely(tsc >= change)) {
+			phase = mrc_window_at(&lane->plan, tsc, &index);
+			change = mrc_window_change(&lane->plan, tsc);
 			phase_enter(lane, phase, index, tsc);
 		}
 		phase_turn(lane, phase, index);

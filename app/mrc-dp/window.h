@@ -40,6 +40,8 @@ struct mrc_window_plan {
 /* Phase at a time; *index_out: the window, nb_windows in the final drain and canary. */
 enum mrc_window_phase mrc_window_at(
 	const struct mrc_window_plan *plan, uint64_t tsc, uint32_t *index_out);
+/* Counter value at which the phase that holds at a time ends; UINT64_MAX at the end. */
+uint64_t mrc_window_change(const struct mrc_window_plan *plan, uint64_t tsc);
 /* Counter value at which a window's run begins. */
 uint64_t mrc_window_run_begin(const struct mrc_window_plan *plan, uint32_t index);
 /* The whole table, ticks. */

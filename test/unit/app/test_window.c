@@ -65,6 +65,23 @@ static void test_lengths(void **state)
 	assert_int_equal(mrc_window_run_begin(&plan, 2), 1047);
 }
 
+/* The end of a phase is the first moment of another one. */
+static void test_changes(void **state)
+{
+	assert_int_equal(mrc_window_change(&plan, 0), 1000);
+	for (uint64_t tsc = 990; tsc < 1062; tsc++) {
+		uint64_t change = mrc_window_change(&plan, tsc);
+		uint32_t now_index, index;
+		enum mrc_window_phase now = mrc_window_at(&plan, tsc, &now_index);
+
+		assert_true(change > tsc);
+		assert_int_equal(mrc_window_at(&plan, change - 1, &index), now);
+		assert_int_equal(index, now_index);
+		assert_int_not_equal(mrc_window_at(&plan, change, &index), now);
+	}
+	assert_true(mrc_window_change(&plan, 1062) == UINT64_MAX);
+}
+
 static void test_modes(void **state)
 {
 	assert_int_equal(mrc_window_mode(&plan, 0), 7);
@@ -77,6 +94,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_phases),
 		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_modes),
 	};
 
