@@ -27,7 +27,7 @@ static const char usage[] =
 	"             (perf: raw-icrc,mrc or raw-copy,mrc as the file's \"icrc\" says; raw: the\n"
 	"             four raw ones)\n"
 	"  --windows  how many in all (19)      --run      length of one (500ms)\n"
-	"  --payload  bytes per raw packet (the file's pmtu)\n"
+	"  --payload  bytes per raw packet (what the workload's packets carry)\n"
 	"  --io-len   frame length of raw-io (64)\n"
 	"  --sync     a file that two processes share, each with one endpoint\n"
 	"  --json     every window as one JSON document\n"
@@ -156,6 +156,15 @@ static bool plan_make(
 
 /* ---- the run */
 
+/* What a packet of the workload carries, in whole words. */
+static uint32_t payload_len(const struct options *o, const struct mrc_cfg *cfg)
+{
+	if (o->payload_len != 0)
+		return o->payload_len;
+	return cfg->workload.msg_len < cfg->pmtu ? (uint32_t)cfg->workload.msg_len & ~3u
+						 : cfg->pmtu;
+}
+
 static int lane_make(struct mrc_perf_host *host, const struct options *o, uint32_t e,
 	const struct mrc_window_plan *plan, struct mrc_perf_lane **lane_out)
 {
@@ -169,7 +178,7 @@ static int lane_make(struct mrc_perf_host *host, const struct options *o, uint32
 		.txq = worker->planes[0].stash.queue,
 		.pool = worker->pool,
 		.sender = ep->is_sender,
-		.payload_len = o->payload_len ? o->payload_len : host->cfg.pmtu,
+		.payload_len = payload_len(o, &host->cfg),
 		.io_len = o->io_len,
 		.ipv6 = !mrc_gid_is_v4(&ep->ep->address),
 		.mem = area->mem,
