@@ -207,6 +207,19 @@ def measure(options, scratch):
     return results, session.raw
 
 
+def step_forward():
+    """Asks the scheduler for more weight than other work of the machine has; root only."""
+    try:
+        with open("/proc/self/autogroup", "w", encoding="ascii") as file:
+            file.write("-20")
+    except OSError:
+        pass
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+    except OSError:
+        pass
+
+
 def options_read():
     parser = argparse.ArgumentParser(prog="./run perf", description=__doc__)
     parser.add_argument("--build", default=os.path.join(HERE, "../build"),
@@ -238,6 +251,7 @@ def failures(results):
 def main():
     options = options_read()
     scratch = tempfile.mkdtemp(prefix="mrc-perf-")
+    step_forward()
     try:
         results, raw = measure(options, scratch)
     except runs.Failed as failed:
