@@ -106,6 +106,8 @@ class Bench:
         try:
             for proc in procs:
                 out, err = proc.communicate(timeout=max(1, deadline - time.monotonic()))
+                if proc.returncode < 0:
+                    raise Failed(f"mrc-dp was ended by signal {-proc.returncode}")
                 if proc.returncode != 0:
                     raise Failed((err.strip().splitlines() or ["no message"])[-1])
                 outs.append(json.loads(out))
