@@ -42,7 +42,6 @@ struct options {
 
 enum {
 	PEER_SECONDS = 20,
-	LEAVE_MS = 300,
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -213,9 +212,8 @@ static void start_agree(struct mrc_perf_host *host)
 		atomic_store(&host->shared->start_tsc, rte_rdtsc() + rte_get_tsc_hz() / 1000 * 200);
 }
 
-/* Nobody closes its ports while the other side still polls them: memif pulls the rings away from
- * under a poller whose peer leaves. Nor do both close at once: the news of the peer's leaving and
- * the own leaving would free the same queues. */
+/* Nobody leaves while the other side still polls its ports: memif pulls the rings away from under a
+ * poller whose peer leaves. */
 static void end_agree(struct mrc_perf_host *host)
 {
 	uint64_t end = rte_rdtsc() + rte_get_tsc_hz() * PEER_SECONDS;
@@ -223,8 +221,6 @@ static void end_agree(struct mrc_perf_host *host)
 	atomic_fetch_add(&host->shared->nb_done, host->cfg.nb_endpoints);
 	while (atomic_load(&host->shared->nb_done) < 2 && rte_rdtsc() < end && !stop_signal)
 		rte_pause();
-	if (host->cfg.nb_endpoints == 1 && host->eps[0].is_receiver)
-		rte_delay_us_sleep(LEAVE_MS * 1000);
 }
 
 static void loads_start(struct mrc_perf_host *host)
@@ -429,10 +425,11 @@ int mrc_perf_main(int argc, char **argv)
 	if (host == NULL)
 		return 1;
 	rc = measure(&options, host, reason);
+	if (rc != MRC_OK)
+		fprintf(stderr, "mrc-dp: %s\n", reason);
+	if (host->cfg.nb_endpoints == 1)
+		mrc_perf_host_leave(host, rc == MRC_OK ? 0 : 1);
 	mrc_perf_host_close(host);
 	mrc_osmem_free(host, sizeof(*host));
-	if (rc == MRC_OK)
-		return 0;
-	fprintf(stderr, "mrc-dp: %s\n", reason);
-	return 1;
+	return rc == MRC_OK ? 0 : 1;
 }

@@ -202,3 +202,11 @@ void mrc_perf_host_close(struct mrc_perf_host *host)
 	if (host->shared != NULL)
 		munmap(host->shared, sizeof(*host->shared));
 }
+
+void mrc_perf_host_leave(struct mrc_perf_host *host, int code)
+{
+	if (host->eal_up)
+		mrc_eal_stop(false);
+	fflush(NULL);
+	_exit(code);
+}

@@ -30,5 +30,8 @@ struct mrc_perf_host {
 int mrc_perf_host_open(struct mrc_perf_host *host, const char *path, const char *sync,
 	const volatile sig_atomic_t *stop, char *reason_out);
 void mrc_perf_host_close(struct mrc_perf_host *host);
+/* Ends a process that holds one of the two ends: DPDK's net_memif does not survive that both ends
+ * close at about the same time, the kernel does. */
+void mrc_perf_host_leave(struct mrc_perf_host *host, int code) __attribute__((noreturn));
 
 #endif
