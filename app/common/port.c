@@ -2,9 +2,13 @@
 #include "port.h"
 #include "eal.h"
 
+#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
@@ -147,7 +151,7 @@ static void mac_set(struct mrc_port *port, const uint8_t *mac)
 int mrc_port_open(
 	struct mrc_port *port_out, uint16_t id, const struct mrc_port_want *want, char *reason_out)
 {
-	struct mrc_port port = {.id = id, .mtu = want->mtu, .client = want->client};
+	struct mrc_port port = {.id = id, .mtu = want->mtu, .client = want->client, .iface_fd = -1};
 	struct rte_eth_dev_info info;
 	int err = rte_eth_dev_info_get(id, &info);
 
@@ -162,10 +166,16 @@ int mrc_port_open(
 	if (err)
 		return err;
 	port.opened = true;
+	if (want->iface) {
+		snprintf(port.iface, sizeof(port.iface), "%s", want->iface);
+		port.iface_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	}
 	err = rte_eth_dev_start(id);
 	port.started = err == 0;
 	if (err && !want->client) {
 		rte_eth_dev_close(id);
+		if (port.iface_fd >= 0)
+			close(port.iface_fd);
 		return refuse(reason_out, "driver %s does not start: %s", port.driver,
 			rte_strerror(-err));
 	}
@@ -239,6 +249,8 @@ static void close_all(void *arg)
 			rte_eth_dev_stop(port->id);
 		if (port->opened)
 			rte_eth_dev_close(port->id);
+		if (port->opened && port->iface_fd >= 0)
+			close(port->iface_fd);
 		port->started = port->opened = false;
 	}
 }
@@ -250,11 +262,21 @@ void mrc_port_close(struct mrc_port *ports, uint32_t nb)
 	mrc_eal_interrupt_run(close_all, &all);
 }
 
+/* The driver af_packet says "up" whatever happens to its interface. */
+static bool iface_up(const struct mrc_port *port)
+{
+	struct ifreq request = {0};
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", port->iface);
+	return ioctl(port->iface_fd, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) &&
+	       (request.ifr_flags & IFF_RUNNING);
+}
+
 bool mrc_port_link_poll(struct mrc_port *port)
 {
 	struct rte_eth_link link = {0};
 	bool up = rte_eth_link_get_nowait(port->id, &link) == 0 &&
-		  link.link_status == RTE_ETH_LINK_UP;
+		  link.link_status == RTE_ETH_LINK_UP && (port->iface_fd < 0 || iface_up(port));
 	bool changed = up != port->link_up;
 
 	port->link_up = up;

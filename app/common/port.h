@@ -26,6 +26,7 @@ struct mrc_port_want {
 	uint32_t mtu;         /* largest IP packet that must pass */
 	const uint8_t *mac;   /* to set, or NULL: keep the device's */
 	bool client;          /* memif: the server may come later */
+	const char *iface;    /* af_packet: whose carrier counts; NULL: ask the driver */
 	struct rte_mempool *const
 		*pools; /* one per worker; receive queue q is worker q % nb_workers's */
 };
@@ -38,6 +39,8 @@ struct mrc_port {
 	bool mtu_by_driver; /* the device accepted the MTU (false: known to pass jumbo unasked) */
 	bool link_up;       /* as of the last mrc_port_link_poll */
 	bool client;        /* as wanted */
+	char iface[16];     /* as wanted */
+	int iface_fd;       /* to ask for its flags, or -1 */
 	bool opened;        /* configured; to be closed */
 	bool started;
 	uint8_t mac[6];

@@ -138,6 +138,7 @@ static int plane_open(
 		.mac = plane->mac_set ? plane->mac : NULL,
 		.client = is_memif_client(plane->device),
 		.pools = ep->pools};
+	char iface[16];
 	uint8_t mac[6];
 	uint16_t id;
 
@@ -151,6 +152,9 @@ static int plane_open(
 		mac_default(mac, ep->index, p);
 		want.mac = mac;
 	}
+	if (strncmp(plane->device, "net_af_packet", 13) == 0 &&
+		mrc_device_arg(plane->device, "iface", iface, sizeof(iface)))
+		want.iface = iface;
 	if (mrc_port_open(&ep->ports[p], id, &want, text) != MRC_OK)
 		return mrc_endpoint_refuse(reason, "endpoints[%u].planes[%u].device: \"%s\": %s",
 			ep->index, p, plane->device, text);

@@ -235,6 +235,45 @@ def the_kernel_can_ping_it():
                 wait_until(f"echo from {addresses[1]}", answered, 12)
 
 
+def link(namespace, device, state):
+    done = subprocess.run(["ip", "-n", namespace, "link", "set", device, state],
+                          capture_output=True, text=True, check=False)
+    equal(done.returncode, 0, done.stderr)
+
+
+def plane_row(text, plane):
+    """Columns of a plane in the final table."""
+    rows = [line.split() for line in text.split("\n") if line.startswith(f"  {plane:5} ")]
+    true(rows, f"no row of plane {plane} in:\n{text}")
+    return rows[-1]
+
+
+@case
+def links_come_late_and_go_early():
+    with Namespaces(planes=2) as net, tempfile.TemporaryDirectory() as folder:
+        paths = ends(folder, ("10.77.0.1", "10.77.0.2"), afpacket_devices(2),
+                     {"seconds": 9, "qps": 2, "rate": "100Mbps"})
+        link(net.a, "a1", "down")
+        with Process(net.inside(net.b, MRC_DP, "run", "-c", paths[1])) as b, \
+                Process(net.inside(net.a, MRC_DP, "run", "-c", paths[0])) as a:
+            def lines():
+                return [line.split() for line in a.text("out").split("\n") if "Gb/s  " in line]
+
+            def last_share(plane):
+                rows = lines()
+                return float(rows[-1][5 + plane].rstrip("%")) if rows else -1
+
+            wait_until("traffic on plane 0 alone", lambda: last_share(0) == 100, 30)
+            link(net.a, "a1", "up")
+            wait_until("traffic on plane 1", lambda: last_share(1) > 40, 6)
+            link(net.a, "a0", "down")
+            equal(a.wait(60), 0, a.text() + a.text("out"))
+            equal(b.wait(60), 0, b.text() + b.text("out"))
+            equal(plane_row(a.text("out"), 0)[-1], "down", "plane 0 at the end")
+            equal(plane_row(a.text("out"), 1)[-1], "up", "plane 1 at the end")
+            true("0 QP errors" in a.text("out"), a.text("out"))
+
+
 @case
 def a_small_interface_mtu_is_refused():
     with Namespaces(planes=1, mtu=1500) as net, tempfile.TemporaryDirectory() as folder:
