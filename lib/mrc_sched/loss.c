@@ -552,7 +552,7 @@ enum mrc_drop loss_nack(
 	sent->flags |= SENT_NACKED;
 	loss_declare(s, now_ns, qp, nack->psn, LOSS_NACK);
 	/* A NACKed retransmission is a failed retry; one round of them counts once. */
-	if (sent->rtx != 0 && sent->sent_ns > qp->count_ns && !timer_count_retry(s, now_ns, qp))
+	if (sent->rtx != 0 && sent->sent_ns >= qp->count_ns && !timer_count_retry(s, now_ns, qp))
 		return MRC_KEEP;
 	if (!trimmed)
 		timer_pause(s, now_ns, qp, NACK_WAIT_NS);
