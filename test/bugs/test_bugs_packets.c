@@ -39,6 +39,7 @@ static void a2_stream_stops_at_the_wrap(void **state)
  * drifted apart. 100, 0, 0 with immediate, 100 take four PSNs in a row and complete in order; the
  * immediate arrives with length 0.
  */
+/* spec */
 static void a3_empty_message_takes_a_psn(void **state)
 {
 	struct pair *p = plain("a3_empty_message_takes_a_psn");
@@ -150,6 +151,7 @@ static void a17_old_acks_after_reset(void **state)
  * healed. Every answer to one packet is lost three times: each copy is answered, one completion,
  * written once.
  */
+/* spec */
 static void a24_duplicates_are_answered(void **state)
 {
 	struct pair *p = plain("a24_duplicates_are_answered");
@@ -174,6 +176,7 @@ static void a24_duplicates_are_answered(void **state)
 }
 
 /* A24 b: the SACK passes, only the transport ACK is lost: the asking packet is sent again. */
+/* spec */
 static void a24_sacked_but_not_acked(void **state)
 {
 	struct pair *p = plain("a24_sacked_but_not_acked");

@@ -17,6 +17,7 @@ static struct pair *plain(const char *name)
  * B1: immediate data came out in the wrong byte order. 01 02 03 04 stays 01 02 03 04 on the wire
  * and at the receiver; so does one with its high bit set.
  */
+/* spec */
 static void b1_immediate_byte_order(void **state)
 {
 	const uint8_t imms[2][4] = {{1, 2, 3, 4}, {0xff, 0x80, 0x00, 0x01}};
@@ -58,6 +59,7 @@ static int post_raw(struct pair *p, struct mrc_sched_sge *sges, uint32_t nb, uin
  * B3: a zero-byte write crashed. No list, a list that must not be looked at, an empty piece with a
  * bad key: each is an empty message. Pieces of 0, 5 and 0 bytes deliver 5.
  */
+/* spec */
 static void b3_zero_bytes_four_ways(void **state)
 {
 	struct pair *p = plain("b3_zero_bytes_four_ways");
@@ -141,6 +143,7 @@ static void b12_refused_posts_leave_no_trace(void **state)
  * B14 a: more immediates than the peer accepts in flight: the surplus waits, it is never sent
  * early.
  */
+/* spec */
 static void b14_immediates_wait_for_their_limit(void **state)
 {
 	struct pair_cfg cfg;
@@ -165,6 +168,7 @@ static void b14_immediates_wait_for_their_limit(void **state)
 }
 
 /* B14 b: N-1 receives posted, N immediates: the documented error, once, at both ends. */
+/* spec */
 static void b14_no_receive_is_an_error(void **state)
 {
 	struct pair_cfg cfg;

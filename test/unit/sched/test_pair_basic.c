@@ -97,6 +97,7 @@ static void sizes(bool v6, uint32_t pmtu, bool vlan, bool timestamps)
 	pair_destroy(p);
 }
 
+/* spec */
 static void every_size(void **state)
 {
 	for (uint32_t pmtu = MRC_PMTU_MIN; pmtu <= MRC_PMTU_MAX; pmtu *= 2) {
@@ -109,6 +110,7 @@ static void every_size(void **state)
 }
 
 /* 64 MiB in one message: more packets than any window, more than 2^16 at the smallest PMTU. */
+/* spec */
 static void huge_message(void **state)
 {
 	struct pair_cfg cfg;
@@ -127,6 +129,7 @@ static void huge_message(void **state)
 	pair_destroy(p);
 }
 
+/* spec */
 static void mixed_load(void **state)
 {
 	struct pair_cfg cfg;

@@ -119,6 +119,7 @@ static void expect_drop(struct pair *p, const struct wrong *w, struct mrc_rx_ver
 }
 
 /* Fails an identity check: the QP never hears of it. */
+/* spec */
 static void identity(void **state)
 {
 	for (int v6 = 0; v6 < 2; v6++)
@@ -145,6 +146,7 @@ static void identity(void **state)
 }
 
 /* Passes identity and window, then breaks the rules: nothing is written, the QP fails. */
+/* spec */
 static void rules_of_writes(void **state)
 {
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
@@ -190,6 +192,7 @@ static void wrong_target(uint32_t rkey_xor, uint64_t va_add, bool src_region, ui
 	pair_destroy(p);
 }
 
+/* spec */
 static void requester_is_told(void **state)
 {
 	wrong_target(0x10000, 0, false, MRC_WC_REM_ACCESS_ERR);
@@ -323,6 +326,7 @@ static void random_answers(void **state)
 }
 
 /* "Unexpected event" for a packet that is outstanding is what the protocol says: the end. */
+/* spec */
 static void unexpected_event_is_fatal(void **state)
 {
 	struct pair_cfg cfg;
@@ -413,6 +417,7 @@ static void earlier_lives(void **state)
 }
 
 /* The very first packet of a fresh RTR QP, of each kind: used or dropped, never a surprise. */
+/* spec */
 static void first_packet(void **state)
 {
 	const uint8_t ops[] = {MRC_OP_WRITE_MIDDLE, MRC_OP_WRITE_LAST, MRC_OP_WRITE_LAST_IMM,
@@ -475,6 +480,7 @@ static void first_packet(void **state)
 /* ---- trims ---- */
 
 /* A trimmed packet, true or forged, causes at most one NACK and changes nothing else. */
+/* spec */
 static void trims(void **state)
 {
 	struct pair *p = open_pair("trims", false);
@@ -519,6 +525,7 @@ static void trims(void **state)
 }
 
 /* 10^5 forged trims of outstanding PSNs: NACKs stay under their ceiling. */
+/* spec */
 static void trim_flood(void **state)
 {
 	struct pair *p = open_pair("trim_flood", true);
@@ -553,6 +560,7 @@ static void trim_flood(void **state)
 }
 
 /* Unknown QPNs, strangers, garbage: nothing leaves. */
+/* spec */
 static void strangers_get_no_answer(void **state)
 {
 	struct pair *p = open_pair("strangers_get_no_answer", false);

@@ -47,6 +47,7 @@ static void loss_at(uint32_t ppm)
 	pair_destroy(p);
 }
 
+/* spec */
 static void loss_rates(void **state)
 {
 	const uint32_t ppm[] = {1000, 10000, 50000, 100000, 300000};
@@ -135,6 +136,7 @@ static void duplicates(uint32_t copies, uint64_t late_ns, enum pair_dir dir)
 	pair_destroy(p);
 }
 
+/* spec */
 static void duplication(void **state)
 {
 	for (int dir = PAIR_BOTH; dir <= PAIR_B2A; dir++) {
@@ -145,6 +147,7 @@ static void duplication(void **state)
 }
 
 /* Shuffled within n packets. A packet takes 100 ns to leave. */
+/* spec */
 static void reordering(void **state)
 {
 	const uint32_t window[] = {2, 16, 128, 1024, 1025, 3000};
@@ -167,6 +170,7 @@ static uint64_t by_path(struct pair *p, int from, const struct mrc_pkt *pkt, uin
 }
 
 /* Paths of different length reorder; nothing is lost, so nothing may be sent again. */
+/* spec */
 static void delay_is_not_loss(void **state)
 {
 	struct pair_cfg cfg;
@@ -183,6 +187,7 @@ static void delay_is_not_loss(void **state)
 	pair_destroy(p);
 }
 
+/* spec */
 static void corruption(void **state)
 {
 	struct pair *p = pair_with("corruption", 32, 1u << 20);
@@ -197,6 +202,7 @@ static void corruption(void **state)
 	pair_destroy(p);
 }
 
+/* spec */
 static void trimming(void **state)
 {
 	const uint32_t ppm[] = {1000, 20000, 100000, 500000};
@@ -223,6 +229,7 @@ static void trimming(void **state)
 }
 
 /* Loss in both directions on both directions' traffic, several QPs, immediates. */
+/* spec */
 static void both_directions(void **state)
 {
 	struct pair_cfg cfg;
@@ -284,6 +291,7 @@ static void one_kind_of_answer(uint32_t kind, uint64_t for_ns)
 	pair_destroy(p);
 }
 
+/* spec */
 static void one_kind_of_answer_lost(void **state)
 {
 	one_kind_of_answer(PAIR_ACK, PAIR_MS);

@@ -24,7 +24,7 @@ static uint64_t interval(const struct pair_cfg *cfg, uint32_t k)
 }
 
 /* All paths dead: the error comes when the schedule says, and everything is flushed, once. */
-static void exhaustion(uint8_t timeout, uint8_t linear, uint8_t exp)
+static void exhaustion(uint8_t timeout, uint8_t linear, uint8_t exp, bool per_packet)
 {
 	struct pair_cfg cfg;
 	struct pair *p;
@@ -34,6 +34,7 @@ static void exhaustion(uint8_t timeout, uint8_t linear, uint8_t exp)
 	cfg.timeout = timeout;
 	cfg.linear_cnt = linear;
 	cfg.exp_cnt = exp;
+	cfg.per_packet_timers = per_packet;
 	cfg.allow_error = true;
 	p = pair_create(&cfg);
 	black_hole(p);
@@ -59,15 +60,18 @@ static void exhaustion(uint8_t timeout, uint8_t linear, uint8_t exp)
 	pair_destroy(p);
 }
 
+/* spec */
 static void retries_end_on_schedule(void **state)
 {
-	exhaustion(8, 7, 7);
-	exhaustion(8, 0, 0);
-	exhaustion(8, 1, 0);
-	exhaustion(8, 0, 1);
-	exhaustion(4, 3, 10);
-	exhaustion(14, 7, 3);
-	exhaustion(20, 2, 6); /* reaches the ceiling */
+	for (int per_packet = 0; per_packet < 2; per_packet++) {
+		exhaustion(8, 7, 7, per_packet);
+		exhaustion(8, 0, 0, per_packet);
+		exhaustion(8, 1, 0, per_packet);
+		exhaustion(8, 0, 1, per_packet);
+		exhaustion(4, 3, 10, per_packet);
+		exhaustion(14, 7, 3, per_packet);
+		exhaustion(20, 2, 6, per_packet); /* reaches the ceiling */
+	}
 }
 
 /* 25 QPs into a black hole for 60 s: per QP at most a packet per timeout. */
@@ -102,6 +106,7 @@ static void no_storm(void **state)
 }
 
 /* The timeouts seen on the wire grow as the schedule says, and fall back at the first progress. */
+/* spec */
 static void back_off_recovers(void **state)
 {
 	struct pair_cfg cfg;
@@ -184,6 +189,7 @@ static struct mrc_nscc_cfg nscc_of(uint32_t base_rtt_ns)
 }
 
 /* A sample is taken from an answer to a first transmission, never from an ambiguous one. */
+/* spec */
 static void no_sample_from_the_ambiguous(void **state)
 {
 	struct pair_cfg cfg;
@@ -243,6 +249,7 @@ static void wire_stamps(uint64_t start_ns, uint64_t delay_ns, bool measurable)
 	pair_destroy(p);
 }
 
+/* spec */
 static void wire_stamps_wrap(void **state)
 {
 	for (uint64_t k = 0; k < 16; k++)

@@ -230,6 +230,7 @@ static const struct attr_case attr_cases[] = {
 	{"exp 26", MRC_QP_RTS, spoil_exp_26},
 };
 
+/* spec */
 static void attributes(void **state)
 {
 	for (size_t i = 0; i < sizeof(attr_cases) / sizeof(attr_cases[0]); i++) {
@@ -488,6 +489,7 @@ static void completion_queue_overrun(void **state)
 }
 
 /* To ERR: everything outstanding is flushed in order, on both queues. To RESET: nothing remains. */
+/* spec */
 static void flush_and_reset(void **state)
 {
 	for (int to_reset = 0; to_reset < 2; to_reset++) {

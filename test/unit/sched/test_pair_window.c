@@ -31,6 +31,7 @@ static struct mrc_rx_verdict sack(struct pair *p, uint32_t cack)
  * Without any answer exactly one window leaves; each acknowledged packet lets exactly one more
  * leave, across the wrap of the number space.
  */
+/* spec */
 static void window_is_exact(void **state)
 {
 	for (size_t e = 0; e < sizeof(edges) / sizeof(edges[0]); e++)
@@ -66,6 +67,7 @@ static void window_is_exact(void **state)
 }
 
 /* Three windows and more under loss, duplicates and reordering over each edge of the numbers. */
+/* spec */
 static void wraps(void **state)
 {
 	for (size_t e = 0; e < sizeof(edges) / sizeof(edges[0]); e++) {
@@ -98,6 +100,7 @@ static void wraps(void **state)
 }
 
 /* MSN and RQMSN are 16 bits: 70000 immediates pass the wrap. */
+/* spec */
 static void message_numbers_wrap(void **state)
 {
 	struct pair_cfg cfg;
@@ -119,6 +122,7 @@ static void message_numbers_wrap(void **state)
 }
 
 /* A PSN at each edge of the receive window, by hand. */
+/* spec */
 static void receive_window_edges(void **state)
 {
 	struct pair_cfg cfg;
@@ -172,6 +176,7 @@ static void receive_window_edges(void **state)
 }
 
 /* The last PSN of the window is kept; A then sends the rest in peace (it finds one PSN taken). */
+/* spec */
 static void last_psn_of_window(void **state)
 {
 	struct pair_cfg cfg;
@@ -201,6 +206,7 @@ static void small_budget(struct mrc_sched_cfg *cfg, int side)
 }
 
 /* Dynamic windows out of a budget that cannot give everybody everything: nothing is lost. */
+/* spec */
 static void dynamic_windows(void **state)
 {
 	struct pair_cfg cfg;
@@ -237,6 +243,7 @@ static void nack(struct pair *p, uint32_t psn)
 }
 
 /* After a shrink even a retransmission waits until it lies inside the smaller window. */
+/* spec */
 static void shrunk_window_holds_retransmissions(void **state)
 {
 	struct pair_cfg cfg;
