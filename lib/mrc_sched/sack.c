@@ -93,23 +93,28 @@ static void pdcids(const struct mrc_sched *s, const struct mrc_sched_qp *qp, uin
 	*dpdcid_out = s->proto.choice.pdcid_by_role ? responder : requester;
 }
 
-/* Bitmap base (O-16): walks from the oldest gap to the newest arrival, then starts again. */
+/*
+ * Bitmap base (O-16): walks from the oldest gap to the newest arrival, then starts again. A base
+ * that is to be a multiple of something may lie below the left edge, where all is received.
+ */
 static mrc_psn_t walk(const struct mrc_sched *s, struct mrc_sched_qp *qp, bool oldest)
 {
-	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1), base = qp->sack_next;
+	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1), base = qp->sack_next, newest;
 	uint32_t align = s->proto.choice.sack_base_align;
 
 	if (oldest || mrc_psn_lt(base, low) || mrc_psn_lt(qp->rcv.max_rcv, base))
 		base = low;
-	if (mrc_psn_diff(mrc_psn_add(base, MRC_SACK_BITS - 1), qp->rcv.max_rcv) >= 0) {
-		mrc_psn_t newest = mrc_psn_add(qp->rcv.max_rcv, -(MRC_SACK_BITS - 1));
-
-		base = mrc_psn_lt(newest, low) ? low : newest;
-		qp->sack_next = low;
-	} else {
+	base = mrc_psn(base.v - base.v % align);
+	if (mrc_psn_diff(mrc_psn_add(base, MRC_SACK_BITS - 1), qp->rcv.max_rcv) < 0) {
 		qp->sack_next = mrc_psn_add(base, MRC_SACK_BITS);
+		return base;
 	}
-	return align > 1 ? mrc_psn(base.v - base.v % align) : base;
+	/* The last word of a walk ends at the newest arrival, or soon behind it. */
+	newest = mrc_psn_add(qp->rcv.max_rcv, -(MRC_SACK_BITS - 1) + (int32_t)(align - 1));
+	newest = mrc_psn(newest.v - newest.v % align);
+	base = mrc_psn(low.v - low.v % align);
+	qp->sack_next = low;
+	return mrc_psn_lt(newest, base) ? base : newest;
 }
 
 /* The word at base; PSNs up to the left edge read as received. */
