@@ -13,6 +13,7 @@
 #include <rte_lcore.h>
 #include <rte_ring.h>
 
+#include "device.h"
 #include "eal.h"
 #include "handshake.h"
 
@@ -58,7 +59,9 @@ static int cfg_check(const struct mrc_cfg *cfg, const char *path, char *reason)
 static int eal_up(struct mrc_perf_host *host, char *reason)
 {
 	struct mrc_cfg *cfg = &host->cfg;
+	static char texts[MAX_DEVICES][MRC_DEVICE_TEXT + 64];
 	const char *file_args[MRC_CFG_MAX_EAL], *vdevs[MAX_DEVICES], *pcis[MAX_DEVICES];
+	const uint32_t ring_len = mrc_cfg_ring_frame_len(cfg);
 	struct mrc_eal_plan plan = {.file_args = file_args,
 		.nb_file_args = cfg->nb_eal,
 		.vdevs = vdevs,
@@ -77,10 +80,17 @@ static int eal_up(struct mrc_perf_host *host, char *reason)
 
 			if (plane->link != MRC_LINK_DEVICE)
 				continue;
-			if (plane->is_pci && plan.nb_pcis < MAX_DEVICES)
+			if (plan.nb_pcis == MAX_DEVICES || plan.nb_vdevs == MAX_DEVICES)
+				return refuse(reason, "more than %d devices", MAX_DEVICES);
+			if (plane->is_pci) {
 				pcis[plan.nb_pcis++] = plane->device;
-			else if (!plane->is_pci && plan.nb_vdevs < MAX_DEVICES)
-				vdevs[plan.nb_vdevs++] = plane->device;
+				continue;
+			}
+			if (mrc_device_socket_free(plane->device, text, sizeof(text)) != MRC_OK)
+				return refuse(reason, "%s: %s", plane->device, text);
+			mrc_device_complete(plane->device, ring_len, texts[plan.nb_vdevs]);
+			vdevs[plan.nb_vdevs] = texts[plan.nb_vdevs];
+			plan.nb_vdevs++;
 		}
 	}
 	snprintf(prefix, sizeof(prefix), "mrc-dp-%d", (int)getpid());
