@@ -103,13 +103,18 @@ int mrc_template_init(
 	return MRC_OK;
 }
 
-/* Fills type of service and length, and continues the checksum over the two. */
-static inline void ipv4_finish(uint8_t *ip, uint32_t tos, uint32_t total_len)
+/*
+ * Fills type of service and length, and continues the checksum over the two. Its base is taken from
+ * the template, not from the copy: reading back what was stored a moment ago waits until the store
+ * has reached the cache, and when another core had that line, that is long.
+ */
+static inline void ipv4_finish(
+	const struct mrc_template *tmpl, uint8_t *ip, uint32_t tos, uint32_t total_len)
 {
 	uint16_t base;
 	uint32_t sum;
 
-	memcpy(&base, ip + 10, sizeof(base));
+	memcpy(&base, tmpl->bytes + tmpl->ip_off + 10, sizeof(base));
 	ip[1] = (uint8_t)tos;
 	put16(ip + 2, total_len);
 	sum = base + (tos << 8) + __builtin_bswap16((uint16_t)total_len);
@@ -163,7 +168,7 @@ uint32_t mrc_template_put(const struct mrc_template *tmpl, const struct mrc_prot
 		if (tmpl->flags & MRC_PKT_SRV6)
 			srv6_finish(tmpl, proto, vary, hdr, tclass, label);
 	} else {
-		ipv4_finish(ip, tclass, MRC_IPV4_LEN + udp_len);
+		ipv4_finish(tmpl, ip, tclass, MRC_IPV4_LEN + udp_len);
 		put16(udp, choice->ipv4_ev_high_half ? high : low);
 	}
 	put16(udp + 4, udp_len);
