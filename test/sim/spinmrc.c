@@ -21,7 +21,7 @@ enum {
 	MEM = 8192,
 	GUARD = 256,
 	WIRE = 64,    /* packets in flight per direction */
-	LIFE = 20000, /* calls before the engines are torn down and built again */
+	LIFE = 10000, /* calls before the engines are torn down and built again */
 };
 
 struct frame {
@@ -99,8 +99,8 @@ static bool end_build(struct spin *sp, int side, bool may_fail)
 
 	memset(e, 0, sizeof(*e));
 	test_env_seed(&e->te, test_random64(&sp->te));
-	if (may_fail && rnd(sp, 100) == 0)
-		e->te.fail_after = rnd(sp, 40);
+	if (may_fail && rnd(sp, 4) == 0)
+		e->te.fail_after = rnd(sp, 30);
 	mrc_sched_cfg_default(&cfg);
 	cfg.proto = &sp->proto;
 	cfg.nb_workers = 1;
@@ -512,7 +512,7 @@ static void call(struct spin *sp)
 int main(int argc, char **argv)
 {
 	static struct spin sp;
-	uint64_t calls = 3000000;
+	uint64_t calls = 10000000;
 
 	sp.seed = 1;
 	for (int i = 1; i + 1 < argc; i += 2) {
