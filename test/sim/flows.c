@@ -191,17 +191,37 @@ static void peers_set(struct sim *sim, uint32_t host, uint32_t peer)
 	}
 }
 
+/* The paths from one host to another: those of an earlier connection of the same worker, in either
+ * role, because what one learns about a path serves all. */
+static struct mrc_ev_set *conn_set(struct sim *sim, struct sim_conn *c, uint32_t from, uint32_t to)
+{
+	uint32_t worker = (uint32_t)(c - sim->conns) % sim->sc->host.workers;
+
+	for (int side = 0; side < 2 && c->cls != MRC_PATTERN_BACKGROUND; side++) {
+		for (uint32_t i = sim->hosts[from].conns[side]; i != UINT32_MAX;
+			i = sim->conns[i].next_of[side]) {
+			const struct sim_conn *o = &sim->conns[i];
+			uint32_t peer = side == 0 ? o->dst : o->src;
+
+			if (peer == to && o->cls != MRC_PATTERN_BACKGROUND &&
+				i % sim->sc->host.workers == worker && o->sets[side] != NULL)
+				return o->sets[side];
+		}
+	}
+	c->own_sets |= from == c->src ? 1 : 2;
+	return sim_ev_create(sim, from, to, c->cls == MRC_PATTERN_BACKGROUND);
+}
+
 static int conn_connect(struct sim *sim, struct sim_conn *c)
 {
 	struct mrc_load_offer *offers = sim_alloc(2 * sizeof(*offers));
-	bool single = c->cls == MRC_PATTERN_BACKGROUND;
 	const char *key = "?";
 	int err;
 
 	peers_set(sim, c->src, c->dst);
 	peers_set(sim, c->dst, c->src);
-	c->sets[0] = sim_ev_create(sim, c->src, c->dst, single);
-	c->sets[1] = sim_ev_create(sim, c->dst, c->src, single);
+	c->sets[0] = conn_set(sim, c, c->src, c->dst);
+	c->sets[1] = conn_set(sim, c, c->dst, c->src);
 	mrc_load_offer(c->tx, &offers[0]);
 	mrc_load_offer(c->rx, &offers[1]);
 	err = mrc_load_connect(c->tx, 0, &offers[1], c->sets[0], &key);

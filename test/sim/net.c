@@ -281,7 +281,7 @@ struct mrc_ev_set *sim_ev_create(struct sim *sim, uint32_t src, uint32_t dst, bo
 	if (cfg.probe_max_ns < cfg.probe_ns)
 		cfg.probe_max_ns = cfg.probe_ns;
 	cfg.revive_count = (uint8_t)ev->revive;
-	err = mrc_ev_create(&cfg, &sim->env, &set);
+	err = mrc_ev_create(&cfg, &sim->hosts[src].env, &set);
 	free(evs);
 	if (err != MRC_OK)
 		sim_fail(sim, "ev: %s: %s", mrc_err_name(err), mrc_err_text(err));

@@ -79,6 +79,8 @@ static void add_engines(struct sim *sim, struct sim_point *p)
 	for (uint32_t i = 0; i < sim->nb_conns; i++) {
 		const struct mrc_ev_set *set = sim->conns[i].sets[0];
 
+		if (!(sim->conns[i].own_sets & 1))
+			continue;
 		p->ev_good += mrc_ev_state_count(set, MRC_EV_GOOD, -1);
 		p->ev_skip += mrc_ev_state_count(set, MRC_EV_SKIP, -1);
 		p->ev_bad += mrc_ev_state_count(set, MRC_EV_ASSUMED_BAD, -1);

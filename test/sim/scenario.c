@@ -770,7 +770,7 @@ static int scenario_check(struct mrc_ctl_ctx *ctx, void *obj)
 				       (8ull * scenario_packet_len(sc)));
 	/* One port can be kept exact; several have to be fed in turn. */
 	if (sc->host.nic_packets == SIM_AUTO)
-		sc->host.nic_packets = sc->fabric.planes > 1 ? 2 : 0;
+		sc->host.nic_packets = sc->fabric.planes > 1 ? 4 : 0;
 	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_faults; i++)
 		err = where_check(ctx, sc, "faults", i, &sc->faults[i].fault.where);
 	for (uint32_t i = 0; err == MRC_OK && i < sc->fabric.nb_links; i++)

@@ -193,8 +193,10 @@ void sim_destroy(struct sim *sim)
 			mrc_load_destroy(c->tx, sim->now_ns);
 		if (c->rx != NULL)
 			mrc_load_destroy(c->rx, sim->now_ns);
-		mrc_ev_destroy(c->sets[0]);
-		mrc_ev_destroy(c->sets[1]);
+		for (int side = 0; side < 2; side++) {
+			if (c->own_sets >> side & 1)
+				mrc_ev_destroy(c->sets[side]);
+		}
 		if (sim->sc->load.verify != MRC_LOAD_VERIFY_NONE)
 			free(c->region);
 		else if (i == 0)

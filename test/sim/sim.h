@@ -55,6 +55,7 @@ struct sim_conn {
 	enum mrc_pattern_class cls;
 	struct mrc_load *tx, *rx;
 	struct mrc_ev_set *sets[2]; /* of the source, of the destination */
+	uint32_t own_sets;          /* bits 0 and 1: not borrowed from another connection */
 	uint64_t bytes;             /* of all its flows so far */
 	uint32_t next_arrival;      /* its first flow that has not arrived whole */
 	uint32_t last_flow;
