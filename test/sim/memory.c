@@ -10,6 +10,7 @@
 
 enum {
 	HUGE_LEN = 2 << 20,
+	CHUNK_LEN = 32 << 20,
 	ALIAS_LEN = 64 << 10, /* of real memory behind an aliased mapping */
 };
 
@@ -29,13 +30,59 @@ void *sim_alloc(size_t size)
 	return memset(mem, 0, size);
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+#define EXACT_BLOCKS 1 /* a sanitizer wants to see the end of every block */
+#else
+#define EXACT_BLOCKS 0
+#endif
+
+/* Memory of engines, sets and loads comes from large chunks and goes back all at once: a thousand
+ * small engines on pages of 4 KiB cost more in page walks than in work. */
+static struct {
+	uint8_t *chunks[4096];
+	uint32_t nb;
+	size_t used; /* of the last chunk */
+} arena;
+
+static void *arena_take(size_t size)
+{
+	void *mem;
+
+	size = (size + 63) / 64 * 64;
+	if (size > CHUNK_LEN / 4)
+		return NULL;
+	if (arena.nb == 0 || arena.used + size > CHUNK_LEN) {
+		if (arena.nb == sizeof(arena.chunks) / sizeof(arena.chunks[0]))
+			return NULL;
+		arena.chunks[arena.nb++] = sim_alloc(CHUNK_LEN);
+		arena.used = 0;
+	}
+	mem = arena.chunks[arena.nb - 1] + arena.used;
+	arena.used += size;
+	return mem;
+}
+
+void sim_arena_done(void)
+{
+	while (arena.nb > 0)
+		free(arena.chunks[--arena.nb]);
+}
+
 static void *env_alloc(void *ctx, size_t size, size_t align)
 {
-	return sim_alloc(size);
+	void *mem = EXACT_BLOCKS || align > 64 ? NULL : arena_take(size);
+
+	return mem != NULL ? mem : sim_alloc(size);
 }
 
 static void env_free(void *ctx, void *mem, size_t size)
 {
+	/* What came from the arena stays until its end. */
+	for (uint32_t i = 0; i < arena.nb; i++) {
+		if ((uint8_t *)mem >= arena.chunks[i] &&
+			(uint8_t *)mem < arena.chunks[i] + CHUNK_LEN)
+			return;
+	}
 	free(mem);
 }
 

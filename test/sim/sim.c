@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	RX_BATCH = 32,
@@ -223,6 +224,7 @@ void sim_destroy(struct sim *sim)
 	free(sim->dirty);
 	free(sim->scratch);
 	free(sim);
+	sim_arena_done();
 }
 
 /* ---- run */
@@ -386,11 +388,22 @@ static void drain(struct sim *sim)
 	}
 }
 
+static double seconds(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
 bool sim_run(struct sim *sim)
 {
 	uint64_t same = 0;
+	double wall_s, cpu_s;
 
 	begin(sim);
+	wall_s = seconds(CLOCK_MONOTONIC);
+	cpu_s = seconds(CLOCK_PROCESS_CPUTIME_ID);
 	while (!over(sim)) {
 		uint64_t t = next_instant(sim);
 
@@ -411,6 +424,8 @@ bool sim_run(struct sim *sim)
 	sim->end_ns = sim->now_ns;
 	if (sim->failure[0] == '\0')
 		drain(sim);
+	sim->wall_s = seconds(CLOCK_MONOTONIC) - wall_s;
+	sim->cpu_s = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_s;
 	if (sim->failure[0] == '\0')
 		sim_check_end(sim);
 	return sim->failure[0] == '\0';

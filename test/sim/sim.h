@@ -132,7 +132,7 @@ struct sim {
 	uint64_t next_mark_ns; /* steady: end of the warm-up, then of the measurement */
 	struct rc *rc;
 	FILE *pcap, *trace;
-	bool stopped; /* steady load ended */
+	double wall_s, cpu_s; /* of the run, without creating hosts and connections */
 	char failure[512];
 };
 
@@ -151,6 +151,8 @@ void sim_env_init(struct mrc_env *env, void *rng_ctx, uint64_t (*random64)(void 
 void sim_seed(uint64_t rng[4], uint64_t seed);
 uint64_t sim_random(uint64_t rng[4]);
 void *sim_alloc(size_t size);
+/* After the last free of an env: gives its memory back. */
+void sim_arena_done(void);
 /* len bytes of address space over a few pages used again and again: reads and writes stay in the
  * cache. */
 void *sim_alias_map(uint64_t len);
@@ -205,7 +207,7 @@ void sim_check_end(struct sim *sim);
 /* ---- result.c */
 void sim_sample(struct sim *sim);
 void sim_mark_steady(struct sim *sim);
-json_t *sim_result(struct sim *sim, bool ok, double wall_s);
+json_t *sim_result(struct sim *sim, bool ok);
 void sim_series_free(struct sim *sim);
 /* The number a path like "flows.fct_us.max" names; false when there is none. */
 bool sim_result_value(const json_t *result, const char *path, double *value_out);
