@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""mrc-sim from outside: refusals, documentation, determinism, captures, faults.
+
+usage: test_sim.py WHAT MRC_SIM [OTHER_MRC_SIM]
+"""
+import glob
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+WHAT, SIM = sys.argv[1], sys.argv[2]
+OTHER = sys.argv[3] if len(sys.argv) > 3 else None
+FOLDER = tempfile.TemporaryDirectory(prefix="mrc-sim-test-")
+failures = []
+
+
+def check(ok, text):
+    if not ok:
+        failures.append(text)
+        print("FAIL", text)
+
+
+def scenario(content, name="s.json"):
+    path = os.path.join(FOLDER.name, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def run(content, *args, sim=SIM, limit=120):
+    path = scenario(content)
+    return subprocess.run([sim, *args, path], capture_output=True, text=True, timeout=limit,
+                          check=False)
+
+
+def result(content, *args, sim=SIM):
+    out = os.path.join(FOLDER.name, "out.json")
+    done = run(content, "--quiet", "--json", out, *args, sim=sim)
+    with open(out, encoding="utf-8") as file:
+        return done.returncode, json.load(file)
+
+
+SMALL = {"fabric": {"planes": 2, "leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+         "ev": {"count": 16}, "load": {"bytes": "256KiB", "message": "64KiB", "depth": 4}}
+
+
+def test_refusals():
+    """Each names the file, the path, the value and a remedy, and ends with 2."""
+    wrong = [
+        ('{"fabric": {"planes": 17}}', ["fabric.planes", "17"]),
+        ('{"fabric": {"plains": 2}}', ["fabric", "plains", "planes"]),
+        ('{"fabric": {"rate": "fast"}}', ["fabric.rate", "fast", "400G"]),
+        ('{"fabric": {"leaves": 2, "spines": 0}}', ["spines", "1 or more"]),
+        ('{"fabric": {"overhead": 9999}}', ["fabric.overhead", "9999"]),
+        ('{"host": {"pmtu": 1500}}', ["host.pmtu", "1500", "1024"]),
+        ('{"ev": {"mode": "magic"}}', ["ev.mode", "magic"]),
+        ('{"ev": {"count": 6}}', ["ev.count", "multiple"]),
+        ('{"ev": {"mode": "srv6", "count": 8}}', ["ev.mode", "srv6"]),
+        ('{"load": {"pattern": "list"}}', ["load.flows"]),
+        ('{"load": {"pattern": "list", "flows": [[0, 0]]}}', ["load.flows", "[start, source, destination, bytes]"]),
+        ('{"load": {"mode": "steady"}}', ["load.duration"]),
+        ('{"load": {"hosts": 99}}', ["load.hosts", "4"]),
+        ('{"faults": [{"kind": "earthquake"}]}', ["faults[0].kind", "earthquake"]),
+        ('{"faults": [{"kind": "loss", "plane": 4}]}', ["faults[0].plane", "0 .. 3"]),
+        ('{"faults": [{"kind": "loss", "packets": "syn"}]}', ["faults[0].packets", "sack"]),
+        ('{"faults": [{"kind": "loss", "rate": 2}]}', ["faults[0].rate", "2"]),
+        ('{"faults": [{"kind": "flap"}]}', ["faults[0]", "down"]),
+        ('{"choice": {"udp_prt": 1}}', ["choice", "udp_prt"]),
+        ('{"transport": "rc", "load": {"mode": "steady", "duration": "1ms"}}', ["transport"]),
+        ('{"seed": 1, "seed": 2}', ["seed"]),
+        ('{"seed": ', ["s.json"]),
+    ]
+    for text, parts in wrong:
+        done = run(text, "--check")
+        check(done.returncode == 2, f"{text}: exit {done.returncode}")
+        check(done.stderr.count("\n") == 1, f"{text}: not one line: {done.stderr}")
+        for part in ["s.json"] + parts:
+            check(part in done.stderr, f"{text}: \"{part}\" not in: {done.stderr}")
+    for args, part in ((["--seed", "x"], "--seed"), (["--scale", "0"], "--scale"),
+                       (["--pcap-link", "plane"], "--pcap-link"), (["--set", "x"], "--set"),
+                       (["--pcap", "/nowhere/x"], "/nowhere/x")):
+        done = run(SMALL, *args)
+        check(done.returncode == 2 and part in done.stderr, f"{args}: {done.stderr}")
+    done = subprocess.run([SIM, "/nowhere.json"], capture_output=True, text=True, check=False)
+    check(done.returncode == 2 and "/nowhere.json" in done.stderr, done.stderr)
+
+
+def schema_keys(node):
+    for key, value in node.get("properties", {}).items():
+        yield key
+        yield from schema_keys(value)
+        yield from schema_keys(value.get("items", {}) if isinstance(value, dict) else {})
+
+
+def test_documents():
+    """Decoder, schema and manual page name the same keys; every scenario fits the schema."""
+    code = ""
+    for path in glob.glob(os.path.join(HERE, "scenario*.c")):
+        with open(path, encoding="utf-8") as file:
+            code += file.read()
+    rows = r'(?:MRC_CTL_[A-Z]+|TIME|SIZE|RATE|PRESENT)\s*\(\s*(?:MRC_CTL_TYPE_[A-Z]+,\s*)?"(\w+)"'
+    in_code = set(re.findall(rows, code)) | set(re.findall(r'\.key = "(\w+)"', code))
+    with open(os.path.join(ROOT, "config", "scenario.schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    in_schema = set(schema_keys(schema))
+    with open(os.path.join(ROOT, "doc", "man", "mrc-sim.1.scd"), encoding="utf-8") as file:
+        manual = file.read().replace("\\_", "_")
+    in_manual = set(re.findall(r"^\*(\w+)\* \(", manual, re.M))
+    # Objects are sections of the manual page.
+    sections = set(re.findall(r"^## (\w+)", manual, re.M)) | {"links", "sizes"}
+    check(len(in_code) > 100, f"only {len(in_code)} keys found in the decoder")
+    check(in_code == in_schema, f"decoder and schema differ: {sorted(in_code ^ in_schema)}")
+    check(in_schema <= in_manual | sections,
+          f"not in the manual page: {sorted(in_schema - in_manual - sections)}")
+    check(in_manual <= in_schema, f"only in the manual page: {sorted(in_manual - in_schema)}")
+    try:
+        import jsonschema
+    except ImportError:
+        return
+    for path in glob.glob(os.path.join(ROOT, "test", "scenarios", "*.json")):
+        with open(path, encoding="utf-8") as file:
+            errors = list(jsonschema.Draft7Validator(schema).iter_errors(json.load(file)))
+        check(not errors, f"{path}: {errors[:1]}")
+        done = subprocess.run([SIM, "--check", path], capture_output=True, text=True, check=False)
+        check(done.returncode == 0, f"{path}: {done.stderr}")
+
+
+CHAOS = dict(SMALL, host={"workers": 2}, faults=[
+    {"kind": "loss", "rate": "1%"}, {"kind": "duplicate", "rate": "1%"},
+    {"kind": "reorder", "rate": "5%", "delay": "3us"}, {"kind": "corrupt", "rate": "0.5%"},
+    {"kind": "flap", "plane": 1, "leaf": 0, "at": "20us", "for": "200us", "down": "15us",
+     "up": "30us", "direction": "uplink"},
+    {"kind": "trim", "rate": "1%"}, {"kind": "ecn_alternate", "plane": 0}])
+CHAOS["load"] = dict(SMALL["load"], imm_percent=20, qps=2, pattern="all_to_all", depth=2)
+
+
+def test_determinism():
+    """One seed gives one run, another seed another, whatever the optimisation."""
+    hashes = set()
+    for seed in range(1, 6):
+        code, one = result(CHAOS, "--twice", "--seed", str(seed))
+        check(code == 0, f"seed {seed}: {one['failure']}")
+        hashes.add(one["hash"])
+        if OTHER:
+            _, two = result(CHAOS, "--seed", str(seed), sim=OTHER)
+            check(one["hash"] == two["hash"], f"seed {seed}: builds differ")
+    check(len(hashes) == 5, "seeds give the same run")
+    # Tracing and sampling may not change a run; verifying may not either.
+    _, plain = result(CHAOS)
+    trace = os.path.join(FOLDER.name, "trace.csv")
+    _, traced = result(CHAOS, "--trace", trace, "--set", "run.check_every=7")
+    check(plain["hash"] == traced["hash"], "tracing changes the run")
+    with open(trace, encoding="utf-8") as file:
+        rows = file.read().splitlines()
+    check(rows[0] == "time_ns,host,what,a,b,c" and len(rows) > 100, "no trace")
+
+
+def test_capture():
+    """A pcap file holds every frame that left its host, with right lengths and times."""
+    path = os.path.join(FOLDER.name, "x.pcap")
+    code, r = result(SMALL, "--pcap", path)
+    check(code == 0, r["failure"])
+    with open(path, "rb") as file:
+        data = file.read()
+    check(struct.unpack("=IHHiIII", data[:24])[0] == 0xA1B23C4D, "magic")
+    at, frames, last = 24, 0, 0
+    while at < len(data):
+        sec, nsec, kept, length = struct.unpack("=IIII", data[at:at + 16])
+        check(kept == length, "frame cut")
+        check(sec * 10**9 + nsec >= last, "time runs backwards")
+        last = sec * 10**9 + nsec
+        frame = data[at + 16:at + 16 + kept]
+        check(frame[12:14] == b"\x86\xdd", "not IPv6")
+        check(int.from_bytes(frame[18:20], "big") == kept - 54, "IPv6 length")
+        check(int.from_bytes(frame[56:58], "big") == 4791, "UDP port")
+        at += 16 + kept
+        frames += 1
+    check(frames == r["fabric"]["sent"], f"{frames} frames of {r['fabric']['sent']}")
+    code, one = result(SMALL, "--pcap", path, "--pcap-link", "plane=1,host=0,class=host_down")
+    with open(path, "rb") as file:
+        check(24 < len(file.read()) < len(data), "selector takes everything or nothing")
+
+
+FAULTS = {
+    "uniform loss 1 %": {"kind": "loss", "rate": 0.01},
+    "uniform loss 10 %": {"kind": "loss", "rate": 0.1},
+    "bursts": {"kind": "loss", "rate": 0.002, "burst": 20},
+    "n-th packet": {"kind": "loss", "nth": 37},
+    "last packets of messages": {"kind": "loss", "packets": "last", "rate": 0.5,
+                                 "direction": "host_up"},
+    "retransmissions too": {"kind": "loss", "rate": 0.05, "burst": 3, "direction": "host_up"},
+    "all answers one way": {"kind": "loss", "packets": ["sack", "nack", "ack"], "dst": 0,
+                            "for": "300us"},
+    "only SACKs": {"kind": "loss", "packets": "sack", "for": "300us"},
+    "only transport ACKs": {"kind": "loss", "packets": "ack", "for": "300us"},
+    "duplicates": {"kind": "duplicate", "rate": 0.2, "copies": 2, "gap": "5us"},
+    "duplicated answers": {"kind": "duplicate", "packets": ["sack", "ack"], "gap": "2us"},
+    "small reordering": {"kind": "reorder", "rate": 0.2, "delay": "1us"},
+    "reordering past the window": {"kind": "reorder", "rate": 0.02, "delay": "300us"},
+    "bit flip in the payload": {"kind": "corrupt", "rate": 0.02, "offset": 100},
+    "bit flip in the headers": {"kind": "corrupt", "rate": 0.02, "offset": 14, "bytes": 80},
+    "truncated frames": {"kind": "truncate", "rate": 0.02, "bytes": 300},
+    "padded frames": {"kind": "pad", "rate": 0.05, "bytes": 6},
+    "trimmed packets": {"kind": "trim", "rate": 0.1},
+    "black hole of EVs": {"kind": "silent_discard", "ev": ["0x1", "0x3"]},
+    "plane flaps": {"kind": "flap", "plane": 1, "direction": "host", "down": "40us",
+                    "up": "60us", "for": "600us"},
+    "one way dies": {"kind": "silent_discard", "plane": 0, "host": 2, "direction": "host_down",
+                     "for": "500us"},
+    "big packets die on a plane": {"kind": "mtu", "plane": 1, "bytes": 1500},
+    "delay step": {"kind": "delay", "delay": "100us", "at": "20us", "for": "200us"},
+    "jitter": {"kind": "jitter", "delay": "20us"},
+    "ECN on everything": {"kind": "ecn_all"},
+    "ECN on nothing": {"kind": "ecn_none"},
+    "ECN alternating": {"kind": "ecn_alternate"},
+    "slow link": {"kind": "rate", "bits": "5G", "plane": 0, "leaf": 0, "spine": 0},
+    "spine restarts": {"kind": "restart", "spine": 1, "at": "10us", "for": "300us"},
+    "spine discards": {"kind": "silent_discard", "spine": 1, "at": "10us", "for": "500us"},
+    "host pauses": None,
+}
+
+
+def test_faults():
+    """Thirty kinds of faults, twenty seeds each: everything arrives right and in the end."""
+    for name, fault in FAULTS.items():
+        content = dict(SMALL, faults=[fault] if fault else [])
+        content["load"] = dict(SMALL["load"], imm_percent=25, qps=2)
+        content["ev"] = {"count": 16, "probe": "100us", "probe_max": "100us"}
+        content["host"] = {"exponential_retries": 25, "timeout": 5}
+        content["run"] = {"limit": "2s"}
+        if fault is None:
+            content["pauses"] = [{"host": 2, "at": "15us", "for": "400us"}]
+        path = scenario(content)
+        for seed in range(1, 21):
+            done = subprocess.run([SIM, "--quiet", "--seed", str(seed), path],
+                                  capture_output=True, text=True, timeout=120, check=False)
+            check(done.returncode == 0,
+                  f"{name}, seed {seed}: {done.stderr.strip()[-300:]}")
+            if done.returncode != 0:
+                print(f"  repeat: mrc-sim --seed {seed} FILE, with FILE: {json.dumps(content)}")
+                break
+
+
+globals()[f"test_{WHAT}"]()
+print(f"{WHAT}: {len(failures)} failures")
+sys.exit(1 if failures else 0)
