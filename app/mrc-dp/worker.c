@@ -357,6 +357,7 @@ static void ready_fill(struct mrc_worker *w)
 }
 
 /* Frames per transmit call: as many as the port takes before their time stamp is stale. */
+/* spec */
 static inline void sub_burst_adapt(struct mrc_worker *w, uint32_t n, uint64_t took_ns)
 {
 	if (n < w->sub_burst)

@@ -20,6 +20,7 @@ static bool ours(struct peer *peer, const struct mrc_gid *local)
 }
 
 /* The peer says which of its ports are usable. A word that would leave none is not believed. */
+/* spec */
 static void port_status(struct mrc_sched *s, uint64_t now_ns, struct peer *peer, uint32_t mask)
 {
 	uint32_t up = 0, all = (uint32_t)((UINT64_C(1) << s->cfg.nb_planes) - 1);
@@ -58,6 +59,7 @@ static void queue_answer(struct mrc_sched *s, const struct mrc_rxbuf *rx, const 
 	answer->plane = rx->plane;
 }
 
+/* spec */
 enum mrc_drop ep_request(
 	struct mrc_sched *s, uint64_t now_ns, const struct mrc_rxbuf *rx, const struct mrc_pkt *pkt)
 {
@@ -116,6 +118,7 @@ static struct ep_call *call_begin(
 	return NULL;
 }
 
+/* spec */
 void ep_look(struct mrc_sched *s, uint64_t now_ns, struct path *path)
 {
 	uint64_t at = mrc_ev_deadline(path->evs);

@@ -5,6 +5,7 @@
  */
 #include "engine.h"
 
+/* spec */
 enum mrc_drop imm_check(const struct mrc_sched_qp *qp, mrc_msn_t rqmsn)
 {
 	int32_t ahead = mrc_msn_diff(rqmsn, qp->rq_rqmsn);
@@ -15,6 +16,7 @@ enum mrc_drop imm_check(const struct mrc_sched_qp *qp, mrc_msn_t rqmsn)
 	return MRC_KEEP;
 }
 
+/* spec */
 static enum mrc_drop receive(
 	struct mrc_sched *s, struct mrc_sched_qp *qp, const struct rcv_rec *rec)
 {
@@ -33,6 +35,7 @@ static enum mrc_drop receive(
 	return MRC_KEEP;
 }
 
+/* spec */
 enum mrc_drop imm_release(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct rcv_rec *rec)
 {
 	bool imm = (rec->flags & RCV_IMM) != 0;

@@ -93,6 +93,7 @@ static bool echo_ok(const struct mrc_sched *s, const struct mrc_sched_qp *qp, mr
 
 /* Round trip of an answer to a packet, or MRC_NSCC_NO_RTT: only when it is certain which
  * transmission was answered (rtx echo) and the 16-bit stamp cannot have wrapped. */
+/* spec */
 static uint64_t rtt_of(const struct mrc_sched *s, uint64_t now_ns, const struct mrc_sched_qp *qp,
 	mrc_psn_t psn, bool rtx, uint16_t timestamp)
 {
@@ -233,6 +234,7 @@ static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_
 }
 
 /* Judges what the bitmap covers. */
+/* spec */
 static void judge(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct view *view)
 {
@@ -319,6 +321,7 @@ static uint32_t ack_upto(
 	return nb;
 }
 
+/* spec */
 static uint32_t ack_view(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct view *view)
 {
 	uint32_t nb = 0;
@@ -437,6 +440,7 @@ static void note_spurious(struct mrc_sched *s, struct mrc_sched_qp *qp, const st
 	pardon(qp, sent);
 }
 
+/* spec */
 static void take_grant(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint32_t mpr)
 {
 	uint32_t units = mpr < qp->tx_units_max ? mpr : qp->tx_units_max;
@@ -488,6 +492,7 @@ enum mrc_drop loss_sack(
 
 /* ---- NACK ---- */
 
+/* spec */
 static bool nack_reason_ok(uint8_t reason)
 {
 	return reason == MRC_NACK_TRIMMED || reason == MRC_NACK_TRIMMED_LASTHOP ||
@@ -524,6 +529,7 @@ static void nack_window(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_q
 		mrc_nscc_on_nack(&qp->cc, now_ns, sent->size, trimmed, rtt_ns);
 }
 
+/* spec */
 enum mrc_drop loss_nack(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
@@ -582,6 +588,7 @@ static enum mrc_drop refused(
 	return MRC_KEEP;
 }
 
+/* spec */
 enum mrc_drop loss_ack(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {

@@ -233,6 +233,7 @@ void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 	req_wake(s, qp);
 }
 
+/* spec */
 bool probe_send(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
 {

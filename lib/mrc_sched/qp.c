@@ -163,6 +163,7 @@ int mrc_sched_qp_create(
 
 /* ---- attributes ---- */
 
+/* spec */
 static bool pmtu_ok(uint32_t pmtu)
 {
 	return pmtu >= MRC_PMTU_MIN && pmtu <= MRC_PMTU_MAX && (pmtu & (pmtu - 1)) == 0;
@@ -186,6 +187,7 @@ static uint32_t fitting_planes(
 	return planes;
 }
 
+/* spec */
 static int to_rtr(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_sched_qp_attr *attr)
 {
@@ -238,6 +240,7 @@ static int to_rtr(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	return MRC_OK;
 }
 
+/* spec */
 static int to_rts(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_sched_qp_attr *attr)
 {
@@ -325,6 +328,7 @@ static void flush_rq(struct mrc_sched *s, struct mrc_sched_qp *qp)
 				.opcode = MRC_WC_RECV_IMM});
 }
 
+/* spec */
 static void to_err(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	enum mrc_wc_status status, uint32_t at)
 {

@@ -44,6 +44,7 @@ static int take_sges(struct mrc_sched *s, const struct mrc_sched_qp *qp,
 	return MRC_OK;
 }
 
+/* spec */
 static int post(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_sched_send_wr *wr,
 	uint32_t kind)
 {
@@ -196,6 +197,7 @@ static uint16_t body_of(const struct mrc_sched *s, uint8_t opcode, uint32_t payl
 }
 
 /* Packet nr of a work request: headers and payload. flags: MRC_PKT_RTX, MRC_PKT_ACKREQ. */
+/* spec */
 static bool put_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct wqe *wqe, uint32_t nr, uint32_t flags, const struct mrc_ev *ev,
 	struct mrc_txbuf *buf)
@@ -292,6 +294,7 @@ static enum req_result lost_region(
 	return REQ_FAILED;
 }
 
+/* spec */
 static void begin_message(struct mrc_sched_qp *qp, struct wqe *wqe)
 {
 	wqe->first_psn = qp->snt.next;
@@ -305,6 +308,7 @@ static void begin_message(struct mrc_sched_qp *qp, struct wqe *wqe)
 	}
 }
 
+/* spec */
 enum req_result req_send_new(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
 {
@@ -356,6 +360,7 @@ static uint32_t slot_index(const struct mrc_sched_qp *qp, uint32_t slot)
 	return qp->sq_head + ((slot - qp->sq_head) & qp->sq_mask);
 }
 
+/* spec */
 enum req_result req_send_lost(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
 {
@@ -396,6 +401,7 @@ enum req_result req_send_lost(
 	return REQ_SENT;
 }
 
+/* spec */
 enum req_result req_send_reask(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
 {
@@ -427,6 +433,7 @@ enum req_result req_send_reask(
 
 /* ---- completion ---- */
 
+/* spec */
 bool req_complete(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn)
 {
 	bool ok = true;

@@ -26,6 +26,7 @@ static bool is_empty(const struct mrc_pkt *pkt)
 
 /* ---- checks ---- */
 
+/* spec */
 static enum mrc_drop check_length(const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
 	uint32_t flags = mrc_opcode_table[pkt->opcode].flags, pmtu = 1u << qp->pmtu_shift;
@@ -80,6 +81,7 @@ struct refusal {
 	uint8_t status;   /* enum mrc_wc_status: of our own event */
 };
 
+/* spec */
 static struct refusal refusal_of(enum mrc_drop drop)
 {
 	if (drop == MRC_DROP_LENGTH_MTU || drop == MRC_DROP_LENGTH_DMA ||
@@ -132,6 +134,7 @@ static uint64_t span(mrc_psn_t from, mrc_psn_t to)
 }
 
 /* Releases the messages that end in PSNs from .. to of one chunk word. */
+/* spec */
 static enum mrc_drop release_word(struct mrc_sched *s, struct mrc_sched_qp *qp,
 	struct rcv_chunk *chunk, mrc_psn_t from, mrc_psn_t to, mrc_psn_t *at_out)
 {
@@ -159,6 +162,7 @@ static enum mrc_drop release_word(struct mrc_sched *s, struct mrc_sched_qp *qp,
 }
 
 /* Lets the left edge go as far as it can, and releases what it passes, in order. */
+/* spec */
 static enum mrc_drop close_edge(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t *at_out)
 {
 	mrc_psn_t end = rcvmap_run_end(&qp->rcv, &s->rcv_chunks);
@@ -237,6 +241,7 @@ static enum mrc_drop count(struct mrc_sched *s, struct mrc_sched_qp *qp, const s
 }
 
 /* A packet whose request is refused is received all the same (the layers are apart). */
+/* spec */
 static void count_refused(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt,
 	struct rcv_chunk *chunk)
 {
@@ -248,6 +253,7 @@ static void count_refused(struct mrc_sched *s, struct mrc_sched_qp *qp, const st
 }
 
 /* The triggers of section 7.5.2; the mark and the probe have notes of their own. */
+/* spec */
 static void want_answers(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
@@ -260,6 +266,7 @@ static void want_answers(
 		sack_want(s, now_ns, qp, pkt);
 }
 
+/* spec */
 static enum mrc_drop duplicate(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
@@ -284,6 +291,7 @@ static enum mrc_drop duplicate(
 }
 
 /* Where does the PSN lie? MRC_KEEP: new and inside the window. */
+/* spec */
 static enum mrc_drop window(const struct mrc_sched *s, const struct mrc_sched_qp *qp, mrc_psn_t psn)
 {
 	mrc_psn_t expected = mrc_psn_add(qp->rcv.cack, 1);
@@ -303,6 +311,7 @@ static enum mrc_drop window(const struct mrc_sched *s, const struct mrc_sched_qp
 	return MRC_KEEP;
 }
 
+/* spec */
 static enum mrc_drop outside(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, enum mrc_drop where)
 {
@@ -313,6 +322,7 @@ static enum mrc_drop outside(struct mrc_sched *s, uint64_t now_ns, struct mrc_sc
 	return where;
 }
 
+/* spec */
 enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, const uint8_t *frame)
 {
@@ -351,6 +361,7 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 	return MRC_KEEP;
 }
 
+/* spec */
 enum mrc_drop resp_trimmed(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
@@ -365,6 +376,7 @@ enum mrc_drop resp_trimmed(
 									 : MRC_DROP_TRIM_LIMITED;
 }
 
+/* spec */
 enum mrc_drop resp_probe(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {

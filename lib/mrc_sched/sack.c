@@ -49,6 +49,7 @@ bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	return true;
 }
 
+/* spec */
 void sack_want(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
@@ -76,6 +77,7 @@ void sack_nack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 }
 
 /* Echo of the timestamp; the responder's own delay taken out when agreed (O-10). */
+/* spec */
 static uint16_t echo(const struct mrc_sched *s, uint64_t now_ns, const struct mrc_sched_qp *qp,
 	const struct trigger *t)
 {
@@ -97,6 +99,7 @@ static void pdcids(const struct mrc_sched *s, const struct mrc_sched_qp *qp, uin
  * Bitmap base (O-16): walks from the oldest gap to the newest arrival, then starts again. A base
  * that is to be a multiple of something may lie below the left edge, where all is received.
  */
+/* spec */
 static mrc_psn_t walk(const struct mrc_sched *s, struct mrc_sched_qp *qp, bool oldest)
 {
 	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1), base = qp->sack_next, newest;
@@ -118,6 +121,7 @@ static mrc_psn_t walk(const struct mrc_sched *s, struct mrc_sched_qp *qp, bool o
 }
 
 /* The word at base; PSNs up to the left edge read as received. */
+/* spec */
 static uint64_t bitmap(const struct mrc_sched *s, const struct mrc_sched_qp *qp, mrc_psn_t base)
 {
 	int32_t below = mrc_psn_diff(mrc_psn_add(qp->rcv.cack, 1), base);
@@ -134,6 +138,7 @@ static uint64_t bitmap(const struct mrc_sched *s, const struct mrc_sched_qp *qp,
  * Dynamic MPR: what is granted follows the demand on the shared budget of chunks. A shrunk grant
  * never takes back PSNs (rx_edge), so nothing in flight is lost by it.
  */
+/* spec */
 static uint8_t grant(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	uint32_t units = qp->rx_units, quarter = s->rcv_chunks.nb / 4;
@@ -159,6 +164,7 @@ static uint8_t grant(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *
 	return (uint8_t)units;
 }
 
+/* spec */
 void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct trigger *t, struct mrc_pkt *pkt_out)
 {
@@ -188,6 +194,7 @@ void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	pdcids(s, qp, &sack->spdcid, &sack->dpdcid);
 }
 
+/* spec */
 void nack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct note *note, struct mrc_pkt *pkt_out)
 {

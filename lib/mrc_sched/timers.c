@@ -17,6 +17,7 @@
  */
 #include "engine.h"
 
+/* spec */
 static uint64_t wait_ns(
 	uint64_t timeout_ns, uint32_t linear_cnt, uint32_t retries, uint32_t cap_exp)
 {
@@ -103,6 +104,7 @@ void timer_asked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 	arm(s, qp);
 }
 
+/* spec */
 void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 #ifndef MRC_MUTANT_BACKOFF
@@ -145,6 +147,7 @@ void timer_park(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 	arm(s, qp);
 }
 
+/* spec */
 bool timer_count_retry(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	qp->retries++;
@@ -169,6 +172,7 @@ static uint64_t own_deadline(
  * Timers per packet: everything in flight that is over its own time is lost. Whatever falls due
  * in one look counts one retry.
  */
+/* spec */
 static void lose_overdue(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
@@ -225,6 +229,7 @@ static void rto_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	req_wake(s, qp);
 }
 
+/* spec */
 static void ask_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	qp->ask_ns = WHEEL_NEVER;

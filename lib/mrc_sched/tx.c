@@ -43,6 +43,7 @@ void tx_header(struct mrc_sched *s, const struct path *path, const struct mrc_ev
 /* ---- control ---- */
 
 /* The path of an answer (O-23); NULL when none can be used now. */
+/* spec */
 static const struct mrc_ev *answer_ev(
 	struct mrc_sched *s, uint64_t now_ns, struct path *path, uint32_t received)
 {
@@ -71,6 +72,7 @@ static bool send_control(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 	return true;
 }
 
+/* spec */
 static bool send_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *buf)
 {
 	while (s->note_head != s->note_tail) {
@@ -111,6 +113,7 @@ static mrc_psn_t done_psn(const struct mrc_sched_qp *qp)
 	return qp->rcv.cack;
 }
 
+/* spec */
 static void ack_build(const struct mrc_sched_qp *qp, bool nak, struct mrc_pkt *pkt_out)
 {
 	pkt_out->opcode = MRC_OP_ACK;

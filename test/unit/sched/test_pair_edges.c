@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_pair_edges.c - the edges of what a responder takes and shows: bitmaps over a window wider
- * than one, packets ahead of the window or trimmed, a spent budget, another VLAN. Packets are given
- * to side B by hand, one at a time; the tape shows what B sends.
+ * than one, packets ahead of the window or trimmed, a spent budget, another VLAN; and answers that
+ * a requester has no use for. Packets are given to side B by hand, one at a time; the tape shows
+ * what B sends.
  */
 #include "pair_test.h"
 
@@ -297,6 +298,95 @@ static void vlan_of_another_tenant(void **state)
 	rig_close(&rig);
 }
 
+/* ---- answers that say nothing ---- */
+
+static void strict(struct mrc_sched_cfg *cfg, int side)
+{
+	cfg->strict_echo = true;
+}
+
+/* Side A has ten packets on the way; what B says about them is given by hand. */
+static struct pair *waiting(const char *name, void (*tweak)(struct mrc_sched_cfg *, int))
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+
+	pair_test_cfg(&cfg, name, 92);
+	cfg.timeout = 18;
+	cfg.tweak = tweak;
+	p = pair_create(&cfg);
+	pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A});
+	pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 10 * 1024});
+	pair_run(p, PAIR_MS);
+	PAIR_EQ(p, pair_query(p, PAIR_A, 0).outstanding, 10);
+	return p;
+}
+
+static void expect_useless(struct pair *p, const struct mrc_pkt *pkt, enum mrc_drop reason)
+{
+	struct mrc_sched_qp_info was = pair_query(p, PAIR_A, 0), is;
+	struct mrc_rx_verdict v = pair_rx_pkt(p, PAIR_A, 0, pkt);
+
+	PAIR_EQ(p, v.kind, MRC_RX_DROP);
+	PAIR_EQ(p, v.arg, reason);
+	is = pair_query(p, PAIR_A, 0);
+	PAIR_EQ(p, is.outstanding, was.outstanding);
+	PAIR_EQ(p, is.inflight, was.inflight);
+	PAIR_EQ(p, is.state, MRC_QP_RTS);
+}
+
+static void finish_waiting(struct pair *p)
+{
+	pair_finish(p, 10 * PAIR_S);
+	PAIR_EQ(p, p->q[PAIR_A][0].nb_error, 0);
+	pair_destroy(p);
+}
+
+/* spec */
+static void answers_of_no_use(void **state)
+{
+	struct pair *p = waiting("answers_of_no_use", NULL);
+	const uint8_t syndromes[] = {0x00, 0x20, 0x3F, 0x60, 0x64, 0x7F, 0xFF};
+	struct mrc_pkt pkt;
+
+	pair_pkt_init(p, PAIR_A, 0, MRC_OP_ACK, &pkt);
+	pkt.psn = mrc_psn(p->cfg.psn[PAIR_A] + 3);
+	for (size_t i = 0; i < sizeof(syndromes); i++) {
+		pkt.ack.syndrome = syndromes[i]; /* credits, RNR, sequence error, unknown */
+		expect_useless(p, &pkt, MRC_DROP_ACK_SYNDROME);
+	}
+	pkt.ack.syndrome = MRC_AETH_ACK;
+	pkt.psn = mrc_psn(p->cfg.psn[PAIR_A] - 5000);
+	expect_useless(p, &pkt, MRC_DROP_ACK_STALE);
+	pair_pkt_init(p, PAIR_A, 0, MRC_OP_SACK, &pkt);
+	pkt.psn = pkt.sack.cack = mrc_psn(p->cfg.psn[PAIR_A] - 5000);
+	expect_useless(p, &pkt, MRC_DROP_ACK_STALE);
+	pkt.psn = pkt.sack.cack = mrc_psn(p->cfg.psn[PAIR_A] - 1);
+	pkt.sack.probe = 1;
+	pkt.sack.probe_id = 0x5A5A;
+	expect_useless(p, &pkt, MRC_DROP_PROBE_UNKNOWN);
+	finish_waiting(p);
+}
+
+static void echo_of_another_packet(void **state)
+{
+	struct pair *p = waiting("echo_of_another_packet", strict);
+	struct mrc_pkt pkt;
+
+	pair_pkt_init(p, PAIR_A, 0, MRC_OP_SACK, &pkt);
+	pkt.psn = pkt.sack.cack = mrc_psn(p->cfg.psn[PAIR_A] - 1);
+	pkt.sack.ack_offset = 3;
+	pkt.sack.sack_offset = 1;
+	pkt.sack.entropy = 0x12345678;
+	expect_useless(p, &pkt, MRC_DROP_ECHO_MISMATCH);
+	pair_pkt_init(p, PAIR_A, 0, MRC_OP_NACK, &pkt);
+	pkt.psn = pkt.nack.psn = mrc_psn(p->cfg.psn[PAIR_A] + 2);
+	pkt.nack.reason = MRC_NACK_UNEXP_EVENT;
+	pkt.nack.entropy = 0x12345678;
+	expect_useless(p, &pkt, MRC_DROP_ECHO_MISMATCH);
+	finish_waiting(p);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(bitmaps_walk),
 	cmocka_unit_test(newest_arrival_is_covered),
@@ -304,6 +394,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(trimmed_packets),
 	cmocka_unit_test(budget_of_maps_is_spent),
 	cmocka_unit_test(vlan_of_another_tenant),
+	cmocka_unit_test(answers_of_no_use),
+	cmocka_unit_test(echo_of_another_packet),
 };
 
 PAIR_TEST_MAIN(tests)
