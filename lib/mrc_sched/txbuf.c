@@ -8,7 +8,12 @@
 
 #include <string.h>
 
-/* Copied and summed in pieces that stay in the first-level cache between the two. */
+/*
+ * Copied and summed in pieces that stay in the first-level cache between the two. Summed is the
+ * source: the stores of the copy are still under way, and where another core had the buffer's lines
+ * (it freed the buffer), reading them back would wait for every one. Memory that its owner changes
+ * meanwhile, against the rules of a posted write, gives a wrong ICRC and is sent again.
+ */
 #define PIECE_LEN 2048u
 
 static uint8_t *copy_sum(const struct mrc_iov *iov, uint8_t *dst, uint32_t *sum)
@@ -20,7 +25,7 @@ static uint8_t *copy_sum(const struct mrc_iov *iov, uint8_t *dst, uint32_t *sum)
 		uint32_t part = len < PIECE_LEN ? len : PIECE_LEN;
 
 		memcpy(dst, src, part);
-		*sum = mrc_icrc_update(*sum, dst, part);
+		*sum = mrc_icrc_update(*sum, src, part);
 		dst += part;
 		src += part;
 		len -= part;
