@@ -154,6 +154,7 @@ static void init_lists(struct mrc_sched *s)
 		list_push(&s->free_paths, &s->paths[i].link);
 	}
 	list_init(&s->wanted_calls);
+	s->ep_wait_ns = EP_TIMEOUT_NS;
 	for (uint32_t i = 0; i < NB_EP_CALLS; i++) {
 		wheel_node_init(&s->calls[i].timer);
 		list_init(&s->calls[i].wanted);

@@ -39,10 +39,11 @@ enum {
 	NACK_DEPTH = 64,         /* NACKs and probe answers in a burst per QP */
 	EP_DEPTH = 64,           /* endpoint answers in a burst per peer */
 	EP_GAP_NS = 1000,        /* between endpoint answers to one peer in the long run */
-	EP_TIMEOUT_NS = 1000000, /* an endpoint request without answer is lost */
-	NB_PROBES = 4,           /* reliability probes in the air per QP */
-	MUTE_ROUNDS = 3,         /* rounds of probes into silence */
-	NOMINAL_EXTRA = 40,      /* nominal packet size = UDP length + this (section 8) */
+	EP_TIMEOUT_NS = 1000000, /* an endpoint request without answer is lost, at the earliest */
+	EP_TIMEOUT_MAX_NS = 128000000, /* and at the latest */
+	NB_PROBES = 4,                 /* reliability probes in the air per QP */
+	MUTE_ROUNDS = 3,               /* rounds of probes into silence */
+	NOMINAL_EXTRA = 40,            /* nominal packet size = UDP length + this (section 8) */
 	MAX_MSG_LEN_SHIFT = 31,
 	PARK_NS = 10000,           /* a QP without a usable path looks again after this */
 	PROBE_MIN_NS = 4000,       /* a probe is not sent sooner than this after the packet */
@@ -353,6 +354,7 @@ struct mrc_sched {
 	struct ep_call *calls;
 	struct link wanted_calls;
 	uint32_t call_serial;
+	uint64_t ep_wait_ns; /* for the answer to an endpoint request: follows the round trips */
 
 	struct mrc_sched_event *events;
 	uint32_t event_mask, event_head, event_tail;

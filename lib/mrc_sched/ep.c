@@ -170,16 +170,41 @@ void ep_announce(struct mrc_sched *s, uint64_t now_ns)
 	}
 }
 
+/* Four round trips, forgotten slowly. */
+static void wait_learn(struct mrc_sched *s, uint64_t rtt_ns)
+{
+	uint64_t want_ns = 4 * rtt_ns < EP_TIMEOUT_NS ? EP_TIMEOUT_NS : 4 * rtt_ns;
+
+	if (want_ns > EP_TIMEOUT_MAX_NS)
+		want_ns = EP_TIMEOUT_MAX_NS;
+	if (want_ns < s->ep_wait_ns)
+		want_ns = s->ep_wait_ns - (s->ep_wait_ns - want_ns) / 16;
+	s->ep_wait_ns = want_ns;
+}
+
+/* An answer from a peer to a request that was given up: the wait was too short for its path. */
+static void wait_was_short(struct mrc_sched *s, const struct mrc_pkt *pkt)
+{
+	if (peer_find(s, &pkt->src) == NULL)
+		return;
+	s->ep_wait_ns *= 2;
+	if (s->ep_wait_ns > EP_TIMEOUT_MAX_NS)
+		s->ep_wait_ns = EP_TIMEOUT_MAX_NS;
+}
+
 enum mrc_drop ep_response(struct mrc_sched *s, uint64_t now_ns, const struct mrc_pkt *pkt)
 {
 	struct ep_call *call = &s->calls[pkt->psn.v % NB_EP_CALLS];
 	struct path *path = call->path;
 
+	if (path == NULL || call->id != pkt->psn.v)
+		wait_was_short(s, pkt);
 	if (path == NULL || call->id != pkt->psn.v || list_linked(&call->wanted) ||
 		!mrc_gid_eq(&pkt->src, &path->peer->gid) || !mrc_gid_eq(&pkt->dst, &path->local) ||
 		pkt->ep.timestamp != ts_of(call->sent_ns))
 		return MRC_DROP_EP_RESPONSE;
 	s->counters.ep_rsp_rx++;
+	wait_learn(s, now_ns - call->sent_ns);
 	if (call->op == MRC_EP_EV_PROBE)
 		mrc_ev_feedback(path->evs, now_ns, call->ev,
 			pkt->flags & MRC_PKT_CE ? MRC_EV_FB_PROBE_MARKED : MRC_EV_FB_PROBE_GOOD);
@@ -251,7 +276,7 @@ static bool send_call(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *bu
 
 		list_remove(&call->wanted);
 		call->sent_ns = now_ns;
-		timer_set(s, &call->timer, time_add(now_ns, EP_TIMEOUT_NS));
+		timer_set(s, &call->timer, time_add(now_ns, s->ep_wait_ns));
 		if (ev == NULL)
 			continue; /* times out like a lost one */
 		mrc_pkt_init(&s->proto, MRC_OP_EP_REQ, &pkt);
