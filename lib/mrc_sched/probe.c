@@ -21,8 +21,8 @@ uint64_t probe_wait_ns(const struct mrc_sched_qp *qp)
 	if (qp->srtt_ns == 0)
 		return qp->timeout_ns / 2;
 	spread = 4 * qp->rttvar_ns;
-	if (spread < qp->srtt_ns / 2)
-		spread = qp->srtt_ns / 2;
+	if (spread < qp->srtt_ns / 4)
+		spread = qp->srtt_ns / 4;
 	wait = qp->srtt_ns + spread;
 	return wait < PROBE_MIN_NS ? PROBE_MIN_NS : wait;
 }
