@@ -244,6 +244,7 @@ static void attr_init(struct pair_qp *q, uint32_t psn_mine, uint32_t psn_peer)
 	q->wire_next = q->wire_end = a->sq_psn.v;
 	q->wire_cack = mrc_psn_add(a->sq_psn, -1).v;
 	q->wire_mpr = 128u * a->mpr;
+	q->wire_units = 0;
 	q->wire_resets++;
 }
 

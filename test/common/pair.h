@@ -192,6 +192,7 @@ struct pair_qp {
 	uint32_t wire_next;              /* next new PSN */
 	uint32_t wire_cack;              /* highest cumulative acknowledgement that reached it */
 	uint32_t wire_mpr;               /* window in PSNs */
+	uint32_t wire_units;             /* highest rcvd_bytes: an older SACK grants nothing */
 	uint64_t wire_first, wire_again; /* data packets sent, first time and again */
 	uint32_t wire_resets;            /* lives of this QP */
 	uint32_t wire_end;               /* PSN behind everything posted */

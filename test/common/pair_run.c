@@ -259,6 +259,11 @@ static void poll(struct pair_host *h)
 		again = n == p->cfg.tx_burst;
 	}
 	h->free_at = p->now + (n != 0 ? n * p->cfg.pkt_ns : 10);
+	/* A completion above may have asked for a poll at once: the host is busy until free_at. */
+	if (h->poll_due && h->poll_at < h->free_at) {
+		h->poll_due = false;
+		again = true;
+	}
 	again |= h->in_head != NULL || mrc_sched_next_deadline(h->sched) <= pair_host_now(h);
 	if (again)
 		pair_kick(h);

@@ -273,8 +273,10 @@ void pair_wire_arrived(struct pair *p, const struct pair_pkt *pkt)
 			mrc_psn_diff(cack, mrc_psn(q->wire_next)) < 0)
 			q->wire_cack = cack.v;
 		if (view.opcode == MRC_OP_SACK && view.sack.mpr != 0 && p->cfg.dynamic_mpr &&
-			mrc_psn_diff(cack, mrc_psn(q->wire_cack)) >= 0)
+			((view.sack.rcvd_units - q->wire_units) & 0xFFFFFF) <= 0x7FFFFF) {
 			q->wire_mpr = 128u * view.sack.mpr;
+			q->wire_units = view.sack.rcvd_units;
+		}
 	}
 }
 
