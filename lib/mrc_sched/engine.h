@@ -41,7 +41,7 @@ enum {
 	EP_GAP_NS = 1000,        /* between endpoint answers to one peer in the long run */
 	EP_TIMEOUT_NS = 1000000, /* an endpoint request without answer is lost, at the earliest */
 	EP_TIMEOUT_MAX_NS = 128000000, /* and at the latest */
-	NB_PROBES = 4,                 /* reliability probes in the air per QP */
+	NB_PROBES = 8,                 /* reliability probes in the air per QP */
 	MUTE_ROUNDS = 3,               /* rounds of probes into silence */
 	NOMINAL_EXTRA = 40,            /* nominal packet size = UDP length + this (section 8) */
 	MAX_MSG_LEN_SHIFT = 31,
@@ -108,6 +108,7 @@ struct path {
 	struct mrc_ev_cursor cursor;       /* of control packets (O-23) */
 	struct wheel_node timer;           /* entropy value probes */
 	uint64_t heard_ns[MRC_MAX_PLANES]; /* when an answer last named a packet of the plane */
+	uint64_t slow_ns[MRC_MAX_PLANES];  /* slowest round trip of the plane, slowly forgotten */
 	uint32_t refs;
 	uint8_t ttl;
 };
@@ -164,7 +165,7 @@ struct trigger {
 	mrc_psn_t psn;
 	uint32_t ev;
 	uint16_t timestamp;
-	bool rtx, marked;
+	bool rtx, marked, probe;
 };
 
 enum due {
@@ -527,6 +528,9 @@ bool probe_send(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf);
 void probe_forget(struct mrc_sched_qp *qp);
 uint64_t probe_wait_ns(const struct mrc_sched_qp *qp);
+/* After which silence counts as an answer. */
+uint64_t probe_overdue_ns(const struct mrc_sched_qp *qp);
+uint64_t probe_patience_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t wait_ns);
 
 /* ---- timers.c ---- */
 void timer_packet_sent(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);

@@ -222,7 +222,8 @@ static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_
 		*cause_out = LOSS_ORDER;
 	else if (probe != NULL && sent->ev == probe->ev && sent->sent_ns < probe->sent_ns)
 		*cause_out = LOSS_PROBE;
-	else if (view->wait_ns != 0 && sent->sent_ns + view->wait_ns <= probe->sent_ns)
+	else if (view->wait_ns != 0 &&
+		 sent->sent_ns + probe_patience_ns(qp, sent->ev, view->wait_ns) <= probe->sent_ns)
 		*cause_out = LOSS_PROBE; /* overdue by any path when the probe left */
 	else if (aged(qp, view) && sent->sent_ns <= qp->suspect_ns)
 		*cause_out = LOSS_TIMEOUT;
@@ -245,9 +246,10 @@ static void judge(
 		end = view->top;
 	psn = sentmap_next_flying(&qp->snt, &s->sent, view->base);
 	while (mrc_psn_lt(psn, qp->snt.next) && mrc_psn_le(psn, end)) {
-		const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
+		struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
 		enum loss_cause cause;
 
+		sent->flags |= SENT_LACKED;
 		if (convict(qp, view, psn, sent, distance, &cause))
 			loss_declare(s, now_ns, qp, psn, cause);
 		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
@@ -367,16 +369,31 @@ static enum mrc_drop check_sack(const struct mrc_sched *s, uint64_t now_ns, stru
 		return MRC_DROP_ACK_UNSENT;
 	if (view.probe == NULL && !echo_ok(s, qp, view.ack, sack->entropy, sack->timestamp))
 		return MRC_DROP_ECHO_MISMATCH;
-	if (view.probe != NULL && now_ns - view.probe->sent_ns <= probe_wait_ns(qp))
-		view.wait_ns = probe_wait_ns(qp);
+	if (view.probe != NULL && now_ns - view.probe->sent_ns <= probe_overdue_ns(qp))
+		view.wait_ns = probe_overdue_ns(qp);
 	view.fresh = ((sack->rcvd_units - qp->top_units) & UNITS_MASK) <= UNITS_MASK / 2;
 	*view_out = view;
 	return MRC_KEEP;
 }
 
+/* The plane lives; its slowest round trip bounds how long an answer may stay away. */
+static void heard_from(struct mrc_sched_qp *qp, uint64_t now_ns, uint32_t index, uint64_t rtt_ns)
+{
+	uint32_t plane = mrc_ev_get(qp->path->evs, index)->plane;
+	uint64_t *slow_ns = &qp->path->slow_ns[plane];
+
+	qp->path->heard_ns[plane] = now_ns;
+	if (rtt_ns == MRC_NSCC_NO_RTT)
+		return;
+	if (rtt_ns > *slow_ns)
+		*slow_ns = rtt_ns;
+	else
+		*slow_ns -= (*slow_ns - rtt_ns) / 256;
+}
+
 /* Tells the path what its packet met. */
 static void feed_path(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	const struct mrc_pkt_sack *sack, const struct view *view)
+	const struct mrc_pkt_sack *sack, const struct view *view, uint64_t rtt_ns)
 {
 	struct mrc_ev_set *evs = qp->path->evs;
 	enum mrc_ev_feedback word = MRC_EV_FB_GOOD;
@@ -385,7 +402,7 @@ static void feed_path(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	if (view->probe != NULL) {
 		word = sack->m == MRC_M_NONE ? MRC_EV_FB_PROBE_GOOD : MRC_EV_FB_PROBE_MARKED;
 		mrc_ev_feedback(evs, now_ns, view->probe->ev, word);
-		qp->path->heard_ns[mrc_ev_get(evs, view->probe->ev)->plane] = now_ns;
+		heard_from(qp, now_ns, view->probe->ev, rtt_ns);
 		return;
 	}
 	/* Only a packet that is known, and only on the path that it really took. */
@@ -394,7 +411,7 @@ static void feed_path(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	index = sentmap_at(&qp->snt, &s->sent, view->ack)->ev;
 	if (!same_ev(s, qp, index, sack->entropy))
 		return;
-	qp->path->heard_ns[mrc_ev_get(evs, index)->plane] = now_ns;
+	heard_from(qp, now_ns, index, rtt_ns);
 	if (sack->m == MRC_M_SKIP_ONCE)
 		word = MRC_EV_FB_MARKED;
 	else if (sack->m == MRC_M_ALWAYS_SKIP)
@@ -470,7 +487,7 @@ enum mrc_drop loss_sack(
 		rtt_ns = rtt_of(s, now_ns, qp, view.ack, rtx, sack->timestamp);
 	view.sent_ns = rtt_ns == MRC_NSCC_NO_RTT ? 0 : now_ns - rtt_ns;
 	note_spurious(s, qp, pkt, &view);
-	feed_path(s, now_ns, qp, sack, &view);
+	feed_path(s, now_ns, qp, sack, &view, rtt_ns);
 	nb = ack_view(s, qp, &view);
 	feed_window(s, now_ns, qp, sack, rtt_ns);
 	heard(qp, now_ns);

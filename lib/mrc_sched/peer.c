@@ -142,6 +142,7 @@ struct path *path_get(struct mrc_sched *s, uint64_t now_ns, const struct mrc_gid
 	path->refs = 1;
 	path->cursor = (struct mrc_ev_cursor){0};
 	memset(path->heard_ns, 0, sizeof(path->heard_ns));
+	memset(path->slow_ns, 0, sizeof(path->slow_ns));
 	path->timer.kind = TIMER_PATH;
 	for (uint32_t p = 0; p < s->cfg.nb_planes; p++)
 		make_template(s, path, p);

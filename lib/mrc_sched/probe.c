@@ -14,17 +14,34 @@ enum {
 	LOOK_MAX = 256, /* packets looked at per call */
 };
 
-uint64_t probe_wait_ns(const struct mrc_sched_qp *qp)
+static uint64_t min_u64(uint64_t a, uint64_t b)
 {
-	uint64_t spread, wait;
+	return a < b ? a : b;
+}
+
+/* Smoothed round trip and four deviations, at least the round trip and its share 1 / div. */
+static uint64_t wait_of(const struct mrc_sched_qp *qp, uint64_t div)
+{
+	uint64_t spread = 4 * qp->rttvar_ns, wait;
 
 	if (qp->srtt_ns == 0)
 		return qp->timeout_ns / 2;
-	spread = 4 * qp->rttvar_ns;
-	if (spread < qp->srtt_ns / 4)
-		spread = qp->srtt_ns / 4;
+	if (spread < qp->srtt_ns / div)
+		spread = qp->srtt_ns / div;
 	wait = qp->srtt_ns + spread;
 	return wait < PROBE_MIN_NS ? PROBE_MIN_NS : wait;
+}
+
+/* To ask costs little: soon. */
+uint64_t probe_wait_ns(const struct mrc_sched_qp *qp)
+{
+	return wait_of(qp, 4);
+}
+
+/* To convict for silence may be wrong: later. */
+uint64_t probe_overdue_ns(const struct mrc_sched_qp *qp)
+{
+	return wait_of(qp, 2);
 }
 
 struct probe *probe_find(struct mrc_sched_qp *qp, uint16_t id)
@@ -73,11 +90,29 @@ static bool silent(const struct mrc_sched_qp *qp)
 	return false;
 }
 
+/*
+ * How long an answer of this entropy value may stay away: its plane may be much slower than the
+ * others that have answered so far, and of one that never has nothing is known.
+ */
+uint64_t probe_patience_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t wait_ns)
+{
+	const struct path *path = qp->path;
+	uint32_t plane = mrc_ev_get(path->evs, ev)->plane;
+	uint64_t least;
+
+	if (path->heard_ns[plane] == 0)
+		least = qp->timeout_ns / 2;
+	else
+		least = path->slow_ns[plane] + path->slow_ns[plane] / 4;
+	return wait_ns > least ? wait_ns : least;
+}
+
 /* Overdue while others do answer: nothing comes back from where it went. */
 static bool overdue(
 	const struct mrc_sched_qp *qp, const struct probe *probe, uint64_t now_ns, uint64_t wait_ns)
 {
-	return probe->state == PROBE_SENT && now_ns - probe->sent_ns >= wait_ns &&
+	return probe->state == PROBE_SENT &&
+	       now_ns - probe->sent_ns >= probe_patience_ns(qp, probe->ev, wait_ns) &&
 	       qp->answer_ns > probe->sent_ns;
 }
 
@@ -101,6 +136,18 @@ static uint32_t dead_planes(
 	return planes;
 }
 
+/* Wants a probe on this entropy value; false when none of the first nb places is free. */
+static bool ask(struct mrc_sched *s, struct mrc_sched_qp *qp, uint16_t ev, uint32_t nb)
+{
+	struct probe *probe = probe_free(qp, nb);
+
+	if (probe == NULL)
+		return false;
+	*probe = (struct probe){.id = qp->next_probe++, .ev = ev, .state = PROBE_WANTED};
+	sack_ack_want(s, qp, DUE_PROBE);
+	return true;
+}
+
 /* One packet that waits too long. False: no probe could be had for it. */
 static bool suspect(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, mrc_psn_t psn,
 	uint32_t dead, uint64_t wait_ns)
@@ -116,12 +163,7 @@ static bool suspect(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 	}
 	if (probe != NULL)
 		return true;
-	probe = probe_free(qp, NB_PROBES - 1);
-	if (probe == NULL)
-		return false;
-	*probe = (struct probe){.id = qp->next_probe++, .ev = sent->ev, .state = PROBE_WANTED};
-	sack_ack_want(s, qp, DUE_PROBE);
-	return true;
+	return ask(s, qp, sent->ev, NB_PROBES - 1);
 }
 
 /* Probes that were not answered make room. */
@@ -130,7 +172,8 @@ static void drop_overdue(uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t wait
 	for (uint32_t i = 0; i < NB_PROBES; i++) {
 		struct probe *probe = &qp->probes[i];
 
-		if (probe->state == PROBE_SENT && now_ns - probe->sent_ns >= wait_ns)
+		if (probe->state == PROBE_SENT &&
+			now_ns - probe->sent_ns >= probe_patience_ns(qp, probe->ev, wait_ns))
 			probe->state = PROBE_FREE;
 	}
 }
@@ -141,7 +184,6 @@ static void drop_overdue(uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t wait
  */
 static void witness(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint32_t dead)
 {
-	struct probe *probe = probe_free(qp, NB_PROBES);
 	uint32_t asked = 0, planes, ev;
 
 	for (uint32_t i = 0; i < NB_PROBES; i++) {
@@ -149,16 +191,14 @@ static void witness(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 			asked |= UINT32_C(1) << mrc_ev_get(qp->path->evs, qp->probes[i].ev)->plane;
 	}
 	/* Planes are asked already that differ, or none is. */
-	if (probe == NULL || asked == 0 || (asked & (asked - 1)) != 0)
+	if (asked == 0 || (asked & (asked - 1)) != 0)
 		return;
 	planes = path_usable(s, qp->path) & qp->fit_planes & ~asked & ~dead;
 	if (planes == 0)
 		return;
 	ev = mrc_ev_next(qp->path->evs, &qp->path->cursor, now_ns, planes, MRC_EV_NONE);
-	if (ev == MRC_EV_NONE)
-		return;
-	*probe = (struct probe){.id = qp->next_probe++, .ev = (uint16_t)ev, .state = PROBE_WANTED};
-	sack_ack_want(s, qp, DUE_PROBE);
+	if (ev != MRC_EV_NONE)
+		(void)ask(s, qp, (uint16_t)ev, NB_PROBES);
 }
 
 /*
@@ -197,24 +237,42 @@ static uint64_t next_look(
 	for (uint32_t i = 0; i < NB_PROBES; i++) {
 		const struct probe *probe = &qp->probes[i];
 
-		if (probe->state == PROBE_SENT && time_add(probe->sent_ns, wait_ns) < at)
-			at = time_add(probe->sent_ns, wait_ns);
+		if (probe->state == PROBE_SENT)
+			at = min_u64(at, time_add(probe->sent_ns,
+						 probe_patience_ns(qp, probe->ev, wait_ns)));
 	}
 	return at > now_ns ? at : time_add(now_ns, wait_ns);
 }
 
+/*
+ * Nothing follows the last packet, so only a probe behind it can tell of it, and of all before it.
+ * Path order needs no wait: it goes along with the first one that is asked about.
+ */
+static void ask_tail(struct mrc_sched *s, struct mrc_sched_qp *qp)
+{
+	mrc_psn_t last = mrc_psn_add(qp->snt.next, -1);
+	uint16_t ev;
+
+	if (qp->sq_cur != qp->sq_tail || !sentmap_is_open(&qp->snt, &s->sent, last) ||
+		sentmap_is_lost(&qp->snt, &s->sent, last))
+		return;
+	ev = sentmap_at(&qp->snt, &s->sent, last)->ev;
+	if (probe_on(qp, ev) == NULL)
+		(void)ask(s, qp, ev, NB_PROBES - 1);
+}
+
 void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
-	uint64_t wait_ns = probe_wait_ns(qp);
+	uint64_t wait_ns = probe_wait_ns(qp), overdue_ns = probe_overdue_ns(qp);
 	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
 	uint32_t dead;
 
 	qp->probe_ns = WHEEL_NEVER;
 	if (!s->cfg.probes)
 		return;
-	if (silent(qp) && !another_round(now_ns, qp, wait_ns))
+	if (silent(qp) && !another_round(now_ns, qp, overdue_ns))
 		return;
-	dead = dead_planes(s, qp, now_ns, wait_ns);
+	dead = dead_planes(s, qp, now_ns, overdue_ns);
 	for (uint32_t i = 0; i < LOOK_MAX && mrc_psn_lt(psn, qp->snt.next); i++) {
 		const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
 
@@ -222,14 +280,18 @@ void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 			qp->probe_ns = time_add(sent->sent_ns, wait_ns);
 			break;
 		}
-		if (!suspect(s, now_ns, qp, psn, dead, wait_ns))
+		/* The walk of the bitmaps takes several SACKs: that one is late says little. */
+		if ((i == 0 || (sent->flags & SENT_LACKED) != 0) &&
+			!suspect(s, now_ns, qp, psn, dead, overdue_ns))
 			break;
+		if (i == 0)
+			ask_tail(s, qp);
 		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
 	}
-	drop_overdue(now_ns, qp, wait_ns);
+	drop_overdue(now_ns, qp, overdue_ns);
 	witness(s, now_ns, qp, dead);
 	if (qp->probe_ns == WHEEL_NEVER)
-		qp->probe_ns = next_look(s, qp, now_ns, wait_ns);
+		qp->probe_ns = next_look(s, qp, now_ns, overdue_ns);
 	req_wake(s, qp);
 }
 

@@ -21,7 +21,8 @@ static struct trigger trigger_of(uint64_t now_ns, const struct mrc_pkt *pkt)
 		.psn = pkt->psn,
 		.ev = pkt->ev,
 		.rtx = (pkt->flags & MRC_PKT_RTX) != 0,
-		.marked = (pkt->flags & MRC_PKT_CE) != 0};
+		.marked = (pkt->flags & MRC_PKT_CE) != 0,
+		.probe = pkt->opcode == MRC_OP_PROBE};
 
 	if (pkt->opcode == MRC_OP_PROBE)
 		t.timestamp = pkt->probe.timestamp;
@@ -105,8 +106,10 @@ static mrc_psn_t walk(const struct mrc_sched *s, struct mrc_sched_qp *qp, bool o
 	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1), base = qp->sack_next, newest;
 	uint32_t align = s->proto.choice.sack_base_align;
 
-	if (oldest || mrc_psn_lt(base, low) || mrc_psn_lt(qp->rcv.max_rcv, base))
+	if (mrc_psn_lt(base, low) || mrc_psn_lt(qp->rcv.max_rcv, base))
 		base = low;
+	if (oldest && mrc_psn_lt(low, base))
+		return mrc_psn(low.v - low.v % align); /* the walk goes on from where it was */
 	base = mrc_psn(base.v - base.v % align);
 	if (mrc_psn_diff(mrc_psn_add(base, MRC_SACK_BITS - 1), qp->rcv.max_rcv) < 0) {
 		qp->sack_next = mrc_psn_add(base, MRC_SACK_BITS);
@@ -169,7 +172,7 @@ void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct trigger *t, struct mrc_pkt *pkt_out)
 {
 	struct mrc_pkt_sack *sack = &pkt_out->sack;
-	mrc_psn_t base = walk(s, qp, t->rtx);
+	mrc_psn_t base = walk(s, qp, t->rtx || t->probe);
 	uint32_t ooo = qp->rcv.nb_ooo;
 
 	pkt_out->opcode = MRC_OP_SACK;

@@ -34,6 +34,7 @@
 
 enum sent_flag {
 	SENT_SUSPECT = 1 << 0, /* overtaken on its own path: lost unless a SACK says otherwise */
+	SENT_LACKED = 1 << 2,  /* a SACK told of its like and lacked it */
 	SENT_NACKED = 1 << 1,  /* lost because of a NACK: its entropy value is to be avoided */
 };
 
