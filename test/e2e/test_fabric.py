@@ -1,0 +1,290 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The fabric as a process: two mrc-dp processes behind it, faults through its control socket.
+
+    mrc-dp alice ==memif== mrc-fabric (2 planes, 2 leaves, 2 spines) ==memif== mrc-dp bob
+                               |
+                            mrc-ctl
+
+Three pollers on two CPUs take turns by the scheduler's time slices, so that nothing here counts on
+speed: the test looks at counters until they show what it waits for.
+"""
+import json
+import os
+import signal
+import socket
+import stat
+import tempfile
+import time
+
+from common import (BUILD, MRC_DP, ROOT, Process, case, equal, main, only_json, run, true,
+                    wait_until, write_json)
+
+MRC_FABRIC = os.path.join(BUILD, "app/mrc-fabric/mrc-fabric")
+MRC_CTL = os.path.join(BUILD, "ctl/mrc-ctl")
+
+
+def config(folder, name, change=None):
+    """A file of config/ with its sockets moved to the folder."""
+    with open(os.path.join(ROOT, "config", name), encoding="utf-8") as file:
+        text = file.read()
+    text = text.replace("/tmp/mrc-fabric/", f"{folder}/run/").replace("/tmp/mrc-fabric", f"{folder}/m")
+    document = json.loads(text)
+    if len(os.sched_getaffinity(0)) < 2:
+        document["lcores"] = str(min(os.sched_getaffinity(0)))
+    if change:
+        change(document)
+    return write_json(folder, name, document)
+
+
+class Fabric(Process):
+    def __init__(self, folder, change=None):
+        self.socket = os.path.join(folder, "run/control.sock")
+        super().__init__([MRC_FABRIC, "-c", config(folder, "fabric-2x2x2.json", change)])
+
+    def __enter__(self):
+        super().__enter__()
+        wait_until("mrc-fabric is ready", lambda: not self.alive() or "ready" in self.text("out"), 30)
+        true(self.alive(), self.text())
+        return self
+
+    def ctl(self, *arguments):
+        done = run([MRC_CTL, "-s", self.socket, "--json", *arguments], seconds=20)
+        equal(done.code, 0, f"mrc-ctl {' '.join(arguments)}: {done.err}")
+        return only_json(done.out)
+
+    def end(self, number=signal.SIGTERM):
+        self.child.send_signal(number)
+        code = self.wait(10)
+        equal(code, 0, f"exit code of mrc-fabric: {self.text()[-2000:]}")
+        true("balance" in self.text("out"), self.text("out"))
+
+
+def carried(fabric, plane):
+    """Bytes that alice's link on a plane has carried."""
+    links = fabric.ctl("counters", f"plane={plane}", "host=0", "direction=host_up")["links"]
+    equal(len(links), 1, "links")
+    return links[0]["tx_bytes"]
+
+
+class TooSlow(Exception):
+    """The transfer was over before the machine came round to show what the case wants to see."""
+
+
+def carries(fabric, alice, plane, more_len, seconds=0):
+    """Waits until the plane has carried so much more, and so long that the record shows it."""
+    start, begin = carried(fabric, plane), time.monotonic()
+
+    def enough():
+        if carried(fabric, plane) - start > more_len and time.monotonic() - begin > seconds:
+            return True
+        if not alice.alive():
+            raise TooSlow
+        return False
+    wait_until(f"plane {plane} carries {more_len} more bytes", enough, 600)
+
+
+def fail_and_heal(fabric, alice):
+    for plane in (0, 1):
+        carries(fabric, alice, plane, 1 << 20, 1)
+    true(fabric.ctl("link", "1", "down")["changed"] > 0, "no link changed")
+    true(all(not link["up"] for link in fabric.ctl("links", "1")["links"]), "links are down")
+    carries(fabric, alice, 0, 1 << 20)
+    dead = carried(fabric, 1)
+    carries(fabric, alice, 0, 1 << 20, 3)
+    equal(carried(fabric, 1), dead, "bytes on the plane without carrier")
+    fabric.ctl("link", "1", "up")
+    carries(fabric, alice, 1, 1 << 20, 2)
+    equal(fabric.ctl("check"), {"balanced": True}, "balance")
+
+
+def transfer(seconds):
+    """One verified transfer of so many seconds, with plane 1 failing and healing in it. The result,
+    and whether the failure and the return were seen in time."""
+    def length(document):
+        document["workload"]["seconds"] = seconds
+        document["oob"]["wait"] = "60s"
+
+    def patient(document):
+        document["oob"]["wait"] = "60s"
+
+    with tempfile.TemporaryDirectory() as folder, Fabric(folder) as fabric, \
+            Process([MRC_DP, "run", "-c", config(folder, "fabric-bob.json", patient), "--json"]) as bob, \
+            Process([MRC_DP, "run", "-c", config(folder, "fabric-alice.json", length), "--json"]) as alice:
+        seen = True
+        try:
+            fail_and_heal(fabric, alice)
+        except TooSlow:
+            seen = False
+            fabric.ctl("link", "1", "up")
+        code = alice.wait(seconds + 120)
+        equal(code, 0, f"alice: {alice.text()[-2000:]} {alice.text('out')[-500:]}")
+        equal(bob.wait(60), 0, f"bob: {bob.text()[-2000:]}")
+        fabric.end()
+        return only_json(alice.text("out")), seen
+
+
+@case
+def plane_fails_and_heals_under_a_verified_transfer():
+    for seconds in (20, 60, 180):
+        result, seen = transfer(seconds)
+        judge(result)
+        if seen:
+            judge_timeline(result)
+            return
+        print(f"    {seconds} s are too short on this busy machine")
+    raise AssertionError("plane 1 did not fail and return within 180 s")
+
+
+def judge(result):
+    """Whatever happened, nothing was lost or damaged."""
+    true(result["good"], result["failure"])
+    true(result["bytes_verified"] > 0, "bytes verified")
+    equal(result["bytes_verified"], result["bytes"], "every byte sent was verified")
+    equal(result["bytes_corrupt"], 0, "bytes corrupt")
+    equal(result["qp_errors"], 0, "QP errors")
+
+
+def judge_timeline(result):
+    """The record of the seconds shows plane 1 leave and return."""
+    true(result["retransmitted_packets"] > 0, "a plane without carrier must cost retransmissions")
+    seconds = [s["plane_packets"] for s in result["timeline"]]
+    print(f"    packets by second and plane: {seconds}")
+    shares = [p[1] / sum(p) for p in seconds if sum(p) >= 20]
+    marks = "".join("d" if s < 0.1 else "u" if s > 0.25 else "-" for s in shares)
+    true("u" in marks and "d" in marks[marks.index("u"):], f"no dip: {marks}")
+    last = marks.rindex("d")
+    true("u" in marks[last:] or seconds[-1][1] > 0, f"no return: {marks}")
+
+
+@case
+def faults_by_socket_and_file():
+    def with_fault(document):
+        document["faults"] = [{"kind": "loss", "rate": "5%", "plane": 0, "name": "from the file"}]
+
+    with tempfile.TemporaryDirectory() as folder, Fabric(folder, with_fault) as fabric:
+        first = fabric.ctl("faults")["faults"]
+        equal([(f["id"], f["fault"]) for f in first],
+              [(1, {"kind": "loss", "name": "from the file", "plane": 0, "rate": 0.05})], "faults")
+        plan = {"kind": "duplicate", "copies": 2, "leaf": 1, "packets": ["data"], "for": 10**12}
+        equal(fabric.ctl("fault", "start", json.dumps(plan))["id"], 2, "id")
+        equal(fabric.ctl("fault", "start", "flap", "plane=1", "down=10ms", "up=1s")["id"], 3, "id")
+        faults = fabric.ctl("faults")["faults"]
+        equal(faults[1]["fault"], plan, "plan as told")
+        equal(faults[2]["fault"], {"kind": "flap", "plane": 1, "down": 10**7, "up": 10**9}, "words")
+        equal([f["state"] for f in faults], ["active"] * 3, "states")
+        equal(fabric.ctl("fault", "stop", "2")["id"], 2, "id")
+        equal([f["id"] for f in fabric.ctl("faults")["faults"]], [1, 3], "left")
+        fabric.ctl("link", "leaf=0", "spine=1", "rate=2G", "delay=3us")
+        links = fabric.ctl("links", "leaf=0", "spine=1")["links"]
+        equal({(link["rate_bps"], link["delay_ns"]) for link in links}, {(2 * 10**9, 3000)}, "set")
+        equal(len(fabric.ctl("links")["links"]), 24, "links")
+        for words, part in ((["fault", "stop", "2"], "no fault 2"),
+                            (["link", "7", "down"], "0 to 1"),
+                            (["fault", "start", "los"], "loss"),
+                            (["link", "up"], "whole fabric"),
+                            (["call", "fly"], "no method")):
+            done = run([MRC_CTL, "-s", fabric.socket, *words], seconds=20)
+            equal(done.code, 1, f"{words}: {done.err}")
+            true(part in done.err and done.err.count("\n") == 1, done.err)
+        for command in ("links", "faults", "counters", "check", "info"):
+            done = run([MRC_CTL, "-s", fabric.socket, command], seconds=20)
+            equal(done.code, 0, done.err)
+            true(len(done.out) > 10, done.out)
+        fabric.end()
+
+
+@case
+def nobody_listens():
+    done = run([MRC_CTL, "-s", "/nonexistent/socket", "links"], seconds=10)
+    equal(done.code, 3, "exit code")
+    equal(done.err.count("\n"), 1, done.err)
+    true("is mrc-fabric running? expected socket /nonexistent/socket" in done.err, done.err)
+
+
+@case
+def wrong_usage():
+    for words in ([], ["fly"], ["links", "x"], ["fault"], ["fault", "stop", "x"], ["faults", "1"],
+                  ["fault", "start", "{"], ["-s"], ["--wait", "x", "links"]):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "s")
+            done = run([MRC_CTL, *words], seconds=10, env={**os.environ, "MRC_CTL_SOCKET": path})
+            true(done.code in (2, 3), f"{words}: {done.code}")
+            true(done.err != "", f"{words} ends without a word")
+
+
+@case
+def ends_by_signal_and_starts_again_after_any_death():
+    with tempfile.TemporaryDirectory() as folder:
+        for number in (signal.SIGKILL, signal.SIGABRT, signal.SIGINT, signal.SIGTERM):
+            with Fabric(folder) as fabric:
+                mode = os.stat(fabric.socket).st_mode
+                equal(stat.S_IMODE(mode), 0o600, "mode of the socket")
+                equal(stat.S_IMODE(os.stat(os.path.dirname(fabric.socket)).st_mode), 0o700, "folder")
+                # A client that hangs about must not hold it up.
+                with socket.socket(socket.AF_UNIX) as client:
+                    client.connect(fabric.socket)
+                    client.send(b'{"jsonrpc":')
+                    if number in (signal.SIGKILL, signal.SIGABRT):
+                        fabric.child.send_signal(number)
+                        fabric.wait(10)
+                    else:
+                        fabric.child.send_signal(number)
+                        equal(fabric.wait(2), 0, f"exit code: {fabric.text()}")
+                        true(not os.path.exists(fabric.socket), "the socket is gone")
+
+
+@case
+def second_one_is_refused():
+    with tempfile.TemporaryDirectory() as folder, Fabric(folder) as fabric:
+        done = run([MRC_FABRIC, "-c", os.path.join(folder, "fabric-2x2x2.json")], seconds=20)
+        equal(done.code, 3, done.err)
+        true("another process serves" in done.err, done.err)
+        equal(fabric.ctl("check"), {"balanced": True}, "the first one lives on")
+        fabric.end()
+
+
+def put(*path):
+    *way, value = path
+
+    def change(document):
+        for key in way[:-1]:
+            document = document[key]
+        document[way[-1]] = value
+    return change
+
+
+@case
+def wrong_configurations():
+    rows = [
+        (put("fabrik", {}), ["fabrik", "fabric"]),
+        (put("hosts", []), ["hosts", "1 to 64"]),
+        (put("hosts", 1, "host", 9), ["hosts[1].host", "9", "0 to 1"]),
+        (put("hosts", 1, "host", 0), ["hosts[1].host", "hosts[0] already"]),
+        (put("hosts", 1, "addresses", ["10.77.0.1"]), ["hosts[1].addresses[0]", "hosts[0]"]),
+        (put("hosts", 1, "ports", ["none"]), ["hosts[1].ports", "1 ports"]),
+        (put("hosts", 1, "ports", ["net_memif0", "none"]), ["hosts[1].ports[0]", "net_memif0"]),
+        (put("hosts", 1, "ports", ["none", "net_memif9,socket=/x"]), ["ports[1]", "socket-abstract=no"]),
+        (put("faults", [{"kind": "loss", "plane": 2}]), ["faults[0].plane", "0 to 1"]),
+        (put("faults", [{"kind": "carrier"}]), ["faults[0].kind", "whole fabric"]),
+        (put("fabric", "links", [{"spine": 5, "rate": 1}]), ["fabric.links[0].spine", "0 to 1"]),
+        (put("control", {"access": "group"}), ["control.access", "group"]),
+        (put("control", {"group": "no-such-group"}), ["control.group", "no-such-group"]),
+        (put("idle", "rest"), ["idle", "spin"]),
+    ]
+    for change, words in rows:
+        with tempfile.TemporaryDirectory() as folder:
+            path = config(folder, "fabric-2x2x2.json", change)
+            done = run([MRC_FABRIC, "-c", path], seconds=10)
+            equal(done.code, 2, f"{words}: {done.err}")
+            equal(done.err.count("\n"), 1, done.err)
+            for word in [path, *words]:
+                true(word in done.err, f"no '{word}' in: {done.err}")
+    with tempfile.TemporaryDirectory() as folder:
+        equal(run([MRC_FABRIC, "--check", "-c", config(folder, "fabric-2x2x2.json")]).code, 0, "good")
+    equal(run([MRC_FABRIC]).code, 2, "no file")
+    true("usage" in run([MRC_FABRIC, "--help"]).out, "help")
+    true("mrc-fabric" in run([MRC_FABRIC, "--version"]).out, "version")
+
+
+main()
