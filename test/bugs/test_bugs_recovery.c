@@ -244,9 +244,9 @@ static void c21_mute_receiver(void **state)
 static void noisy(
 	void *ctx, uint64_t now_ns, enum mrc_trace_kind kind, uint64_t a, uint64_t b, uint64_t c)
 {
-	static _Thread_local uint64_t sink;
+	static _Thread_local volatile uint64_t sink;
 
-	sink += a ^ b ^ c ^ now_ns ^ (uint64_t)kind;
+	sink = sink + (a ^ b ^ c ^ now_ns ^ (uint64_t)kind);
 }
 
 /*
