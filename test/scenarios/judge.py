@@ -742,8 +742,8 @@ SCENARIOS = [
         Variant("uplinks at a quarter", "s04.json", {
             "faults": s04_binding(), "fabric.uplink_rate": "25G"}, scales=False)],
              s04_judge, not_yet={
-                 "quarter uplinks": "uplinks that are exactly full stand idle now and then, because "
-                                    "each pass visits the paths in a new random order"}),
+                 "quarter uplinks": "does not settle on uplinks that are exactly full; the cause "
+                                    "(order of paths, window) is not separated yet"}),
     Scenario("s05", "Plane loss and return", "E6, E7, E10", [
         Variant("near", "s05.json", {"faults": s05_ports(), "load.flows": [
             [0, 0, 1, "1MiB"], [0, 1, 0, "1MiB"]]}, scales=False),
@@ -786,7 +786,9 @@ SCENARIOS = [
               "planes' shares": "without a prober the lossy plane's paths are retired one by one"}),
     Scenario("s13", "Reverse-path trouble", "little effect apart from tail", s13_variants(),
              s13_judge, gated=True),
-    Scenario("s14", "Sensitivity sheet", "32/64/128 paths", s14_variants(), s14_judge),
+    Scenario("s14", "Sensitivity sheet", "32/64/128 paths", s14_variants(), s14_judge, not_yet={
+                 "MPR of twice": "the receive window counts from the oldest missing packet, which "
+                                 "queues of unequal length hold back"}),
     Scenario("s15", "Mixed tenants and unequal planes", "stated limitation", [
         Variant(f"{b} %", "s15.json", {"load.background_rate": f"{b}G"}) for b in (25, 50)],
              s15_judge, not_yet={
