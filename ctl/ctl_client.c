@@ -14,7 +14,7 @@
 enum {
 	ANSWER_MAX = 64 << 20,
 	RETRY_MS = 50,
-	LEAST_MS = 1000,
+	LEAST_MS = 10000, /* a busy machine may keep the other side from its CPU */
 };
 
 struct mrc_ctl_client {
