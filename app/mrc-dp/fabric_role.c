@@ -258,8 +258,7 @@ static uint32_t port_recv(struct mrc_fabric_role *role, uint32_t host, uint32_t 
 	}
 	for (uint32_t q = 0; q < port->nb_queues; q++)
 		room = RTE_MIN(room, rte_ring_free_count(port->to[q]));
-	if (room == 0)
-		return 0;
+	/* Asked for even without room: what stays unread is announced again. */
 	n = mrc_fabric_recv(role->fabric, host, plane, pkts, room);
 	for (uint32_t i = 0; i < n; i++) {
 		frame_fit(pkts[i].ref, &pkts[i]);
