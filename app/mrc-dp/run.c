@@ -19,6 +19,7 @@
 #include "eal.h"
 #include "endpoint.h"
 #include "fabric_role.h"
+#include "grace.h"
 #include "handshake.h"
 #include "mgmt.h"
 #include "options.h"
@@ -296,7 +297,9 @@ static int lcore_loop(void *arg)
 	for (uint32_t r = 0; r < run->nb_roles; r++)
 		if (run->roles[r].lcore == self)
 			mine[nb++] = run->roles[r];
-	while (nb > 0 && !atomic_load_explicit(&run->mgmt.stop, memory_order_acquire))
+	mrc_grace_enter();
+	while (nb > 0 && !atomic_load_explicit(&run->mgmt.stop, memory_order_acquire)) {
+		mrc_grace_turn();
 		for (uint32_t r = 0; r < nb; r++)
 			switch (mine[r].kind) {
 			case MRC_ROLE_WORKER:
@@ -309,6 +312,8 @@ static int lcore_loop(void *arg)
 				mrc_mgmt_poll(&run->mgmt);
 				break;
 			}
+	}
+	mrc_grace_leave();
 	return 0;
 }
 
