@@ -14,6 +14,8 @@ enum {
 	TX_BUDGET = 64,       /* packets pulled in one turn */
 	HANDOVER_BUDGET = 64, /* frames of other workers in one turn */
 	EXPIRE_ROUNDS = 4,
+	LOW_FRAMES = 256,     /* left in the pool: peers are asked to slow down */
+	PRESSURE_TURNS = 256, /* between looks at the frame pool; a power of two */
 	PUBLISH_NS = 5000000,
 	STALE_NS = 500, /* a transmit time stamp may be this old when the packet leaves */
 };
@@ -234,6 +236,21 @@ static void burst_take(
 		frames[kept++] = m;
 	}
 	frames_take(w, now_ns, bufs, frames, kept);
+}
+
+/*
+ * Tells the engine how short frames run. The pool holds what all queues can and some hundreds more,
+ * so that a low level means that somebody keeps frames.
+ */
+static void pressure_tell(struct mrc_worker *w, uint64_t now_ns)
+{
+	uint32_t left = rte_mempool_avail_count(w->pool), level = MRC_RX_PRESSURE_NONE;
+
+	if (left < MRC_WORKER_BURST)
+		level = MRC_RX_PRESSURE_FULL;
+	else if (left < LOW_FRAMES)
+		level = MRC_RX_PRESSURE_MAX * (LOW_FRAMES - left) / LOW_FRAMES;
+	mrc_sched_rx_pressure(w->sched, now_ns, level);
 }
 
 static uint32_t rx_turn(struct mrc_worker *w)
@@ -482,6 +499,8 @@ uint32_t mrc_worker_poll(struct mrc_worker *w)
 	uint32_t moved = rx_turn(w);
 	uint64_t now_ns = worker_now(w);
 
+	if ((w->counters.polls & (PRESSURE_TURNS - 1)) == 0)
+		pressure_tell(w, now_ns);
 	if (w->nb_workers > 1)
 		moved += handover_turn(w, now_ns);
 	if (unlikely(!rte_ring_empty(w->commands)))

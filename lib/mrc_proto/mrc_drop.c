@@ -46,6 +46,7 @@ static const char *const names[MRC_NB_DROPS] = {
 	[MRC_DROP_TRIM_WINDOW] = "trim_window",
 	[MRC_DROP_TRIM_LIMITED] = "trim_limited",
 	[MRC_DROP_NO_BITMAP] = "no_bitmap",
+	[MRC_DROP_NO_PKT_BUFFER] = "no_pkt_buffer",
 	[MRC_DROP_NO_RESOURCE] = "no_resource",
 	[MRC_DROP_LENGTH_MTU] = "length_mtu",
 	[MRC_DROP_LENGTH_DMA] = "length_dma",

@@ -49,6 +49,7 @@
 	X(TRIM_WINDOW, "trimmed packet outside the receive window or already received")            \
 	X(TRIM_LIMITED, "trimmed packet above the rate at which NACKs are sent")                   \
 	X(NO_BITMAP, "no receive map to hold the PSN")                                             \
+	X(NO_PKT_BUFFER, "the host runs short of receive buffers")                                 \
 	X(NO_RESOURCE, "a limit of the responder was reached")                                     \
 	X(LENGTH_MTU, "payload length does not fit opcode and path MTU")                           \
 	X(LENGTH_DMA, "payload exceeds the message's DMA length")                                  \

@@ -32,6 +32,8 @@ void mrc_sched_cfg_default(struct mrc_sched_cfg *cfg_out)
 		.icrc = true,
 		.timestamps = true,
 		.probes = true,
+		.back_pressure = true,
+		.access_errors = 1,
 	};
 }
 
@@ -55,6 +57,8 @@ static bool cfg_ok(const struct mrc_sched_cfg *cfg)
 	if (cfg->window_psns == 0 || cfg->window_psns % MAP_CHUNK_PSNS != 0 ||
 		cfg->window_psns / MAP_CHUNK_PSNS >= POOL_MAX || cfg->sent_psns == 0 ||
 		cfg->sent_psns % MAP_CHUNK_PSNS != 0 || cfg->sent_psns / MAP_CHUNK_PSNS >= POOL_MAX)
+		return false;
+	if (cfg->access_errors == 0 || cfg->access_errors > UINT8_MAX)
 		return false;
 	return cfg->queue_entries != 0 && cfg->queue_entries <= 1u << 24 &&
 	       cfg->nacks_per_us != 0 && cfg->nacks_per_us <= 1000;
@@ -91,12 +95,13 @@ static bool take_tables(struct mrc_sched *s)
 	s->peer_hash = take(s, s->peer_hash_mask + 1, sizeof(*s->peer_hash), 64);
 	s->paths = take(s, s->nb_paths, sizeof(*s->paths), 64);
 	s->templates = take(s, (size_t)s->nb_paths * cfg->nb_planes, sizeof(*s->templates), 64);
+	s->marks = take(s, NB_MARKS, sizeof(*s->marks), 64);
 	s->notes = take(s, NB_NOTES, sizeof(*s->notes), 64);
 	s->answers = take(s, NB_EP_ANSWERS, sizeof(*s->answers), 64);
 	s->calls = take(s, NB_EP_CALLS, sizeof(*s->calls), 64);
 	s->events = take(s, s->event_mask + 1, sizeof(*s->events), 64);
 	return s->qps && s->mrs && s->cqs && s->pds && s->peers && s->peer_hash && s->paths &&
-	       s->templates && s->notes && s->answers && s->calls && s->events;
+	       s->templates && s->marks && s->notes && s->answers && s->calls && s->events;
 }
 
 static bool take_pool(struct mrc_sched *s, struct pool *pool, size_t stride, uint32_t nb)
@@ -261,6 +266,15 @@ void event_purge(struct mrc_sched *s, const struct mrc_sched_qp *qp, const struc
 }
 
 /* ---- planes ---- */
+
+void mrc_sched_rx_pressure(struct mrc_sched *s, uint64_t now_ns, uint32_t level)
+{
+	level = level < MRC_RX_PRESSURE_FULL ? level : MRC_RX_PRESSURE_FULL;
+	if (level == s->pressure)
+		return;
+	s->now_ns = now_ns;
+	s->pressure = level;
+}
 
 void mrc_sched_plane_set(
 	struct mrc_sched *s, uint64_t now_ns, uint32_t plane, enum mrc_plane_state state)

@@ -34,6 +34,7 @@ enum {
 	RX_BATCH = 16,           /* packets decoded before the first one is handled */
 	TX_QUANTUM = 16,         /* packets of one QP before it is the next one's turn */
 	NB_NOTES = 4096,         /* control packets that stand for one received packet each */
+	NB_NACK_NOTES = 1024,    /* of these, kept for NACKs */
 	NB_EP_ANSWERS = 64,      /* endpoint responses waiting for tx */
 	NB_EP_CALLS = 64,        /* endpoint requests without an answer yet */
 	NACK_DEPTH = 64,         /* NACKs and probe answers in a burst per QP */
@@ -41,6 +42,8 @@ enum {
 	EP_GAP_NS = 1000,        /* between endpoint answers to one peer in the long run */
 	EP_TIMEOUT_NS = 1000000, /* an endpoint request without answer is lost, at the earliest */
 	EP_TIMEOUT_MAX_NS = 128000000, /* and at the latest */
+	NB_MARKS = 256,                /* entropy values whose marks are counted at once */
+	MARKS_NS = 20000,              /* within this, or a longer round trip, marks add up */
 	NB_PROBES = 8,                 /* reliability probes in the air per QP */
 	MUTE_ROUNDS = 3,               /* rounds of probes into silence */
 	NOMINAL_EXTRA = 40,            /* nominal packet size = UDP length + this (section 8) */
@@ -165,7 +168,8 @@ struct trigger {
 	mrc_psn_t psn;
 	uint32_t ev;
 	uint16_t timestamp;
-	bool rtx, marked, probe;
+	uint8_t m; /* enum mrc_m: what the SACK will say of the path */
+	bool rtx, probe;
 };
 
 enum due {
@@ -200,10 +204,11 @@ enum qp_flag {
 	QPF_SIG_ALL = 1 << 4,
 	QPF_CC = 1 << 5,
 	QPF_WIDE_SGE = 1 << 6,
-	QPF_FORCE = 1 << 7,  /* one packet may pass a closed congestion window (after a timeout) */
-	QPF_REASK = 1 << 8,  /* send the last asking packet again: its transport ACK is missing */
-	QPF_PARKED = 1 << 9, /* ready_link is on the parked or starved list */
-	QPF_LATE = 1 << 10,  /* the retransmission timer was seen late and got its delay once */
+	QPF_FORCE = 1 << 7,   /* one packet may pass a closed congestion window (after a timeout) */
+	QPF_REASK = 1 << 8,   /* send the last asking packet again: its transport ACK is missing */
+	QPF_PARKED = 1 << 9,  /* ready_link is on the parked or starved list */
+	QPF_LATE = 1 << 10,   /* the retransmission timer was seen late and got its delay once */
+	QPF_SLOWED = 1 << 11, /* the peer was told to slow down, and not yet that it is over */
 };
 
 struct mrc_sched_qp {
@@ -227,7 +232,8 @@ struct mrc_sched_qp {
 	struct link due_link;
 	uint8_t due; /* enum due */
 	uint8_t nak_syndrome;
-	uint16_t rx_units; /* window granted by negotiation, units of 128 */
+	uint8_t nb_violations; /* access violations so far (cfg.access_errors) */
+	uint16_t rx_units;     /* window granted by negotiation, units of 128 */
 	/* responder: semantics */
 	mrc_psn_t nak_psn;
 	uint32_t rx_msn;    /* messages completed, 24 bits */
@@ -312,6 +318,13 @@ struct ep_answer {
 	uint8_t plane;
 };
 
+/* Marks of one entropy value of one peer. */
+struct mark_count {
+	const struct peer *peer; /* NULL: free */
+	uint64_t since_ns;
+	uint32_t ev, nb;
+};
+
 /* ---- engine ---- */
 
 struct mrc_sched {
@@ -322,6 +335,8 @@ struct mrc_sched {
 	uint32_t up;     /* planes with carrier */
 	uint32_t busy;   /* planes without descriptors */
 	uint64_t nack_gap_ns;
+	uint32_t pressure;  /* on the host's receive buffers, 0 .. MRC_RX_PRESSURE_FULL */
+	uint32_t nb_parked; /* immediates of all QPs that wait for the left edge */
 
 	struct mrc_sched_qp *qps;
 	struct mr *mrs;
@@ -347,6 +362,7 @@ struct mrc_sched {
 	struct link starved; /* QPs (ready_link) waiting for a sent-map chunk */
 	struct link parked;  /* QPs (ready_link) waiting for a usable path */
 
+	struct mark_count *marks;
 	struct note *notes;
 	uint32_t note_head, note_tail;
 
@@ -464,7 +480,8 @@ enum mrc_drop imm_release(struct mrc_sched *s, struct mrc_sched_qp *qp, const st
 void sack_want(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
 void sack_ack_want(struct mrc_sched *s, struct mrc_sched_qp *qp, enum due what);
-void sack_nack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+/* False: above the rate at which this QP's NACKs may leave. */
+bool sack_nack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, enum mrc_nack_reason reason);
 bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, enum note_kind kind, uint8_t reason);
@@ -473,6 +490,10 @@ void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct trigger *trigger, struct mrc_pkt *pkt_out);
 void nack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct note *note, struct mrc_pkt *pkt_out);
+
+/* A packet on this entropy value came marked: enum mrc_m that its SACK is to say. */
+uint8_t marks_opinion(
+	struct mrc_sched *s, uint64_t now_ns, const struct mrc_sched_qp *qp, uint32_t ev);
 
 /* ---- requester: req.c, loss.c, probe.c ---- */
 static inline struct wqe *sq_at(const struct mrc_sched_qp *qp, uint32_t at)

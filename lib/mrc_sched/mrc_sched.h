@@ -66,6 +66,9 @@ struct mrc_sched_cfg {
 				   multiple of 128 */
 	uint32_t sent_psns;     /* budget of sent-map PSNs shared by all QPs; multiple of 128 */
 	uint32_t queue_entries; /* SQ + RQ + CQ entries over all queues */
+	uint32_t parked_imms;   /* immediates of all QPs that may wait for earlier packets; one
+				   more is refused (NACK NO_RESOURCE); 0: as many as the receive
+				   maps hold */
 	uint32_t
 		nacks_per_us; /* per-QP ceiling of NACKs (a token bucket's rate; its depth is 64) */
 	bool icrc;            /* check the ICRC of received packets */
@@ -76,6 +79,10 @@ struct mrc_sched_cfg {
 				  packets: for networks in which an entropy value does not pin a
 				  path */
 	bool dynamic_mpr; /* responder may shrink and grow the window of QPs that negotiated it */
+	uint32_t access_errors; /* the QP fails at so many access violations (1 .. 255; the
+				   specification wants 1). Those before are dropped and counted, as
+				   if they had never arrived: against packets forged by others */
+	bool back_pressure;     /* tell peers of receive pressure: rcv_cwnd_pen, restore_cwnd */
 	struct mrc_sched_hooks hooks;
 };
 
@@ -133,6 +140,22 @@ struct mrc_txbuf {
 	uint16_t ts_off; /* of the transmit time stamp in the header; 0: none that may be renewed */
 	struct mrc_iov seg[MRC_SCHED_MAX_SGE];
 };
+
+/* How short the host's receive buffers run. */
+enum {
+	MRC_RX_PRESSURE_NONE = 0,
+	MRC_RX_PRESSURE_MAX = 127,  /* peers slow down to about a packet per round trip */
+	MRC_RX_PRESSURE_FULL = 128, /* no room for what peers send for the first time */
+};
+
+/*
+ * The host says how short its receive buffers run: at most once per burst, before mrc_sched_rx.
+ * With cfg.back_pressure, levels up to MAX go out in every SACK (level / 128 of what arrived is
+ * taken off the peer's window); the end of the pressure is told each of those peers once. At FULL
+ * first transmissions are refused by NACK NO_PKT_BUFFER (rate-limited); what is sent again is
+ * taken, so that pressure delays and never starves. Levels above FULL count as FULL. Cost: a store.
+ */
+void mrc_sched_rx_pressure(struct mrc_sched *sched, uint64_t now_ns, uint32_t level);
 
 /*
  * Pull: fills up to n buffers and returns how many; everything returned counts as sent. Order:

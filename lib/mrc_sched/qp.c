@@ -219,7 +219,7 @@ static int to_rtr(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	qp->peer = attr->peer;
 	qp->dest_qpn = attr->dest_qpn;
 	qp->pmtu_shift = (uint8_t)__builtin_ctz(attr->pmtu);
-	qp->flags &= (uint16_t) ~(QPF_TRIM_PEER | QPF_SVC_TIME | QPF_DYNAMIC);
+	qp->flags &= (uint16_t) ~(QPF_TRIM_PEER | QPF_SVC_TIME | QPF_DYNAMIC | QPF_SLOWED);
 	qp->flags |= (uint16_t)((attr->trim_nack_peer ? QPF_TRIM_PEER : 0) |
 				(attr->svc_time_peer ? QPF_SVC_TIME : 0) |
 				(attr->dynamic_mpr ? QPF_DYNAMIC : 0));
@@ -232,10 +232,11 @@ static int to_rtr(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	qp->rcvd_len = 0;
 	qp->due = 0;
 	qp->nak_syndrome = 0;
+	qp->nb_violations = 0;
 	qp->rx_msn = s->proto.choice.first_msn;
 	qp->rq_rqmsn = mrc_msn(s->proto.choice.first_rqmsn);
 	qp->max_wimm_dest = attr->max_wimm_dest;
-	qp->nb_parked = 0;
+	MRC_ASSERT(qp->nb_parked == 0);
 	qp->nack_tat_ns = 0;
 	return MRC_OK;
 }
@@ -301,6 +302,8 @@ static void quiesce(struct mrc_sched *s, struct mrc_sched_qp *qp)
 	list_remove(&qp->ready_link);
 	list_remove(&qp->rtx_link);
 	qp->flags &= (uint16_t) ~(QPF_PARKED | QPF_REASK | QPF_FORCE);
+	s->nb_parked -= qp->nb_parked;
+	qp->nb_parked = 0;
 	sentmap_clear(&qp->snt, &s->sent);
 	if (qp->due == 0)
 		rcvmap_clear(&qp->rcv, &s->rcv_chunks);

@@ -105,6 +105,16 @@ static enum mrc_drop refuse(struct mrc_sched *s, uint64_t now_ns, struct mrc_sch
 	return drop;
 }
 
+/* An access violation that does not fail the QP yet. Its PSN stays open, so that the packet that
+ * belongs there can still come. */
+static bool forgiven(const struct mrc_sched *s, struct mrc_sched_qp *qp, enum mrc_drop drop)
+{
+	if (drop != MRC_DROP_RKEY && drop != MRC_DROP_RKEY_PD && drop != MRC_DROP_RKEY_BOUNDS &&
+		drop != MRC_DROP_RKEY_ACCESS)
+		return false;
+	return ++qp->nb_violations < s->cfg.access_errors;
+}
+
 void resp_in_error(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
@@ -149,8 +159,9 @@ static enum mrc_drop release_word(struct mrc_sched *s, struct mrc_sched_qp *qp,
 		enum mrc_drop drop;
 
 		if (rec->flags & RCV_IMM) {
-			MRC_ASSERT(qp->nb_parked > 0);
+			MRC_ASSERT(qp->nb_parked > 0 && s->nb_parked > 0);
 			qp->nb_parked--;
+			s->nb_parked--;
 		}
 		drop = imm_release(s, qp, rec);
 		if (drop != MRC_KEEP) {
@@ -236,6 +247,7 @@ static enum mrc_drop count(struct mrc_sched *s, struct mrc_sched_qp *qp, const s
 		chunk->last[word] |= bit;
 		fill_rec(pkt, &chunk->rec[map_bit(pkt->psn)]);
 		qp->nb_parked += has_imm(pkt);
+		s->nb_parked += has_imm(pkt);
 	}
 	return MRC_KEEP;
 }
@@ -318,8 +330,33 @@ static enum mrc_drop outside(struct mrc_sched *s, uint64_t now_ns, struct mrc_sc
 	if (where == MRC_DROP_PSN_DUPLICATE)
 		return duplicate(s, now_ns, qp, pkt);
 	if (where == MRC_DROP_PSN_AHEAD && s->proto.choice.oor_nack)
-		sack_nack(s, now_ns, qp, pkt, MRC_NACK_PSN_OOR_WINDOW);
+		(void)sack_nack(s, now_ns, qp, pkt, MRC_NACK_PSN_OOR_WINDOW);
 	return where;
+}
+
+/*
+ * Is there room for a new packet? chunk_out: its place in the receive map; NULL when the left edge
+ * waits for it, which needs none and frees what is parked behind it.
+ */
+static enum mrc_drop make_room(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, struct rcv_chunk **chunk_out)
+{
+	/* Refused once, then taken: what is sent again has waited already. Never refused without a
+	 * word, which would look like a loss on the path. */
+	if (s->pressure >= MRC_RX_PRESSURE_FULL && (pkt->flags & MRC_PKT_RTX) == 0 &&
+		sack_nack(s, now_ns, qp, pkt, MRC_NACK_NO_PKT_BUFFER))
+		return MRC_DROP_NO_PKT_BUFFER;
+	if (rcvmap_at_edge(&qp->rcv, pkt->psn))
+		return MRC_KEEP;
+	if (s->cfg.parked_imms != 0 && s->nb_parked >= s->cfg.parked_imms && has_imm(pkt)) {
+		(void)sack_nack(s, now_ns, qp, pkt, MRC_NACK_NO_RESOURCE);
+		return MRC_DROP_NO_RESOURCE;
+	}
+	*chunk_out = rcvmap_chunk(&qp->rcv, &s->rcv_chunks, pkt->psn);
+	if (*chunk_out != NULL)
+		return MRC_KEEP;
+	(void)sack_nack(s, now_ns, qp, pkt, MRC_NACK_NO_BITMAP);
+	return MRC_DROP_NO_BITMAP;
 }
 
 /* spec */
@@ -337,15 +374,13 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 #endif
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return outside(s, now_ns, qp, pkt, drop);
-	if (!rcvmap_at_edge(&qp->rcv, pkt->psn)) {
-		chunk = rcvmap_chunk(&qp->rcv, &s->rcv_chunks, pkt->psn);
-		if (chunk == NULL) {
-			sack_nack(s, now_ns, qp, pkt, MRC_NACK_NO_BITMAP);
-			return MRC_DROP_NO_BITMAP;
-		}
-	}
+	drop = make_room(s, now_ns, qp, pkt, &chunk);
+	if (__builtin_expect(drop != MRC_KEEP, 0))
+		return drop;
 	drop = check(s, qp, pkt, &dst);
 	if (__builtin_expect(drop != MRC_KEEP, 0)) {
+		if (forgiven(s, qp, drop))
+			return drop;
 		count_refused(s, qp, pkt, chunk);
 		sack_want(s, now_ns, qp, pkt);
 		return refuse(s, now_ns, qp, pkt->psn, drop);

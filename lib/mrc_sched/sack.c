@@ -21,7 +21,7 @@ static struct trigger trigger_of(uint64_t now_ns, const struct mrc_pkt *pkt)
 		.psn = pkt->psn,
 		.ev = pkt->ev,
 		.rtx = (pkt->flags & MRC_PKT_RTX) != 0,
-		.marked = (pkt->flags & MRC_PKT_CE) != 0,
+		.m = pkt->flags & MRC_PKT_CE ? MRC_M_SKIP_ONCE : MRC_M_NONE,
 		.probe = pkt->opcode == MRC_OP_PROBE};
 
 	if (pkt->opcode == MRC_OP_PROBE)
@@ -35,8 +35,9 @@ bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, enum note_kind kind, uint8_t reason)
 {
 	struct note *note;
+	uint32_t room = kind == NOTE_NACK ? NB_NOTES : NB_NOTES - NB_NACK_NOTES;
 
-	if (s->note_tail - s->note_head >= NB_NOTES)
+	if (s->note_tail - s->note_head >= room)
 		return false;
 	note = &s->notes[s->note_tail++ % NB_NOTES];
 	*note = (struct note){.trigger = trigger_of(now_ns, pkt),
@@ -56,12 +57,16 @@ void sack_want(
 {
 	qp->sack_bytes = 0;
 	if ((pkt->flags & MRC_PKT_CE) != 0) {
+		uint8_t m = marks_opinion(s, now_ns, qp, pkt->ev);
+
 		s->counters.ecn_marks++;
-		if (sack_note(s, now_ns, qp, pkt, NOTE_SACK, 0))
+		if (sack_note(s, now_ns, qp, pkt, NOTE_SACK, 0)) {
+			s->notes[(s->note_tail - 1) % NB_NOTES].trigger.m = m;
 			return;
+		}
 	}
 	/* An earlier mark that found no note is not lost to a later unmarked packet. */
-	if ((qp->due & DUE_SACK) == 0 || !qp->trigger.marked) {
+	if ((qp->due & DUE_SACK) == 0 || qp->trigger.m == MRC_M_NONE) {
 		qp->trigger = trigger_of(now_ns, pkt);
 		if ((pkt->flags & MRC_PKT_TS) == 0)
 			qp->trigger.timestamp = (uint16_t)s->proto.choice.echo_without_ts;
@@ -69,12 +74,12 @@ void sack_want(
 	sack_ack_want(s, qp, DUE_SACK);
 }
 
-void sack_nack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+bool sack_nack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, enum mrc_nack_reason reason)
 {
 	if (!rate_ok(&qp->nack_tat_ns, now_ns, s->nack_gap_ns, NACK_DEPTH))
-		return;
-	(void)sack_note(s, now_ns, qp, pkt, NOTE_NACK, (uint8_t)reason);
+		return false;
+	return sack_note(s, now_ns, qp, pkt, NOTE_NACK, (uint8_t)reason);
 }
 
 /* Echo of the timestamp; the responder's own delay taken out when agreed (O-10). */
@@ -167,6 +172,22 @@ static uint8_t grant(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *
 	return (uint8_t)units;
 }
 
+/* Asks the peer to slow down while the host is short of buffers, and takes it back once. */
+static void push_back(const struct mrc_sched *s, struct mrc_sched_qp *qp, struct mrc_pkt_sack *sack)
+{
+	if (!s->cfg.back_pressure)
+		return;
+	if (s->pressure != 0) {
+		sack->rcv_cwnd_pen =
+			(uint8_t)(s->pressure < MRC_RX_PRESSURE_MAX ? s->pressure
+								    : MRC_RX_PRESSURE_MAX);
+		qp->flags |= QPF_SLOWED;
+	} else if (qp->flags & QPF_SLOWED) {
+		sack->restore_cwnd = 1;
+		qp->flags &= (uint16_t)~QPF_SLOWED;
+	}
+}
+
 /* spec */
 void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct trigger *t, struct mrc_pkt *pkt_out)
@@ -182,7 +203,7 @@ void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	pkt_out->dqpn = qp->dest_qpn;
 	pkt_out->psn = qp->rcv.cack;
 	*sack = (struct mrc_pkt_sack){
-		.m = t->marked ? MRC_M_SKIP_ONCE : MRC_M_NONE,
+		.m = t->m,
 		.ack_offset = (int16_t)mrc_psn_diff(t->psn, qp->rcv.cack),
 		.mpr = grant(s, now_ns, qp),
 		.sack_offset = (int16_t)mrc_psn_diff(base, qp->rcv.cack),
@@ -194,6 +215,7 @@ void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 		.bitmap = bitmap(s, qp, base),
 		.cack = qp->rcv.cack,
 	};
+	push_back(s, qp, sack);
 	pdcids(s, qp, &sack->spdcid, &sack->dpdcid);
 }
 

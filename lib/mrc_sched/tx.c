@@ -148,7 +148,7 @@ static bool send_due(
 	if (qp->due & DUE_SACK) {
 		sack_build(s, now_ns, qp, &qp->trigger, &pkt);
 		qp->due &= (uint8_t)~DUE_SACK;
-		qp->trigger.marked = false;
+		qp->trigger.m = MRC_M_NONE;
 		s->counters.tx_sack++;
 	} else {
 		bool nak = (qp->due & DUE_ACK) == 0;
