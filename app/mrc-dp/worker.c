@@ -489,6 +489,8 @@ static void events_turn(struct mrc_worker *w)
 			break;
 		case MRC_EVENT_CQ_OVERRUN:
 		case MRC_EVENT_PORT_STATUS:
+		case MRC_EVENT_EP_RESULT:
+		case MRC_EVENT_PROBE_RESULT:
 			break;
 		}
 	}

@@ -234,12 +234,25 @@ void trace(const struct mrc_sched *s, uint64_t now_ns, enum mrc_trace_kind kind,
 
 /* ---- events ---- */
 
+/* Of an operation on demand: what was asked for counts until its result is fetched. */
+static bool is_result(const struct mrc_sched_event *event)
+{
+	return event->type == MRC_EVENT_EP_RESULT || event->type == MRC_EVENT_PROBE_RESULT;
+}
+
 void event_put(struct mrc_sched *s, const struct mrc_sched_event *event)
 {
-	/* One per QP and CQ fits by size; port status events of one peer beyond the spare places
-	 * are repeated by the peer. */
-	if (s->event_tail - s->event_head > s->event_mask)
+	/* One per QP and CQ and all results fit by size; port status beyond the spare places is
+	 * repeated by the peer. */
+	if (event->type == MRC_EVENT_PORT_STATUS) {
+		if (s->nb_status_events == NB_SPARE_EVENTS - MRC_SCHED_MAX_ASKED)
+			return;
+		s->nb_status_events++;
+	}
+	if (s->event_tail - s->event_head > s->event_mask) {
+		s->nb_asked -= is_result(event);
 		return;
+	}
 	s->events[s->event_tail++ & s->event_mask] = *event;
 }
 
@@ -248,6 +261,8 @@ bool mrc_sched_event_poll(struct mrc_sched *s, struct mrc_sched_event *event_out
 	if (s->event_head == s->event_tail)
 		return false;
 	*event_out = s->events[s->event_head++ & s->event_mask];
+	s->nb_asked -= is_result(event_out);
+	s->nb_status_events -= event_out->type == MRC_EVENT_PORT_STATUS;
 	return true;
 }
 
@@ -258,8 +273,10 @@ void event_purge(struct mrc_sched *s, const struct mrc_sched_qp *qp, const struc
 	for (uint32_t i = s->event_head; i != s->event_tail; i++) {
 		const struct mrc_sched_event *event = &s->events[i & s->event_mask];
 
-		if ((qp != NULL && event->qp == qp) || (cq != NULL && event->cq == cq))
+		if ((qp != NULL && event->qp == qp) || (cq != NULL && event->cq == cq)) {
+			s->nb_asked -= is_result(event);
 			continue;
+		}
 		s->events[to++ & s->event_mask] = *event;
 	}
 	s->event_tail = to;
@@ -296,8 +313,10 @@ void mrc_sched_plane_set(
 		break;
 	}
 	if (was_up != s->up) {
-		for (struct link *l = s->used_paths.next; l != &s->used_paths; l = l->next)
+		for (struct link *l = s->used_paths.next; l != &s->used_paths; l = l->next) {
 			path_planes(s, now_ns, LIST_OWNER(l, struct path, link));
+		}
+		probe_gone(s, now_ns, NULL);
 		ep_announce(s, now_ns);
 	}
 	if ((s->up & ~s->busy & ~was_usable) != 0)

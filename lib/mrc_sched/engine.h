@@ -209,6 +209,7 @@ enum qp_flag {
 	QPF_PARKED = 1 << 9,  /* ready_link is on the parked or starved list */
 	QPF_LATE = 1 << 10,   /* the retransmission timer was seen late and got its delay once */
 	QPF_SLOWED = 1 << 11, /* the peer was told to slow down, and not yet that it is over */
+	QPF_GONE = 1 << 12,   /* a plane went down, and something in flight went over it, perhaps */
 };
 
 struct mrc_sched_qp {
@@ -301,15 +302,33 @@ _Static_assert(sizeof(struct mrc_sched_qp) <= 1024, "an idle QP costs at most 1 
 
 /* ---- endpoint operations ---- */
 
+/* What the host asked for and waits for. */
+struct ep_asked {
+	struct mrc_ev ev;    /* endpoint operation: the path, unless any will do */
+	struct probe probe;  /* reliability probe */
+	uint64_t timeout_ns; /* 0: as long as for our own requests */
+	uint32_t qpn;        /* reliability probe: the QP */
+	uint32_t port_mask;
+	uint16_t id; /* the host's */
+	uint8_t cls; /* enum mrc_class */
+	bool any_ev;
+};
+
+enum {
+	CALL_QP_PROBE = 2, /* op of a call that is a reliability probe; the others are mrc_ep_op */
+};
+
 /* An endpoint request of ours. Its identifier on the wire: worker | serial | index. */
 struct ep_call {
+	struct ep_asked asked;
 	struct wheel_node timer;
 	struct link wanted; /* waiting for tx */
 	struct path *path;  /* NULL: free */
 	uint64_t sent_ns;
 	uint16_t id;
 	uint16_t ev; /* index; MRC_EV_NONE: any */
-	uint8_t op;  /* enum mrc_ep_op */
+	uint8_t op;  /* enum mrc_ep_op, CALL_QP_PROBE */
+	bool is_asked;
 };
 
 /* An endpoint response waiting for tx: everything of it is in the request it answers. */
@@ -371,10 +390,14 @@ struct mrc_sched {
 	struct ep_call *calls;
 	struct link wanted_calls;
 	uint32_t call_serial;
-	uint64_t ep_wait_ns; /* for the answer to an endpoint request: follows the round trips */
+	uint64_t ep_wait_ns;   /* for the answer to an endpoint request: follows the round trips */
+	uint32_t nb_asked;     /* operations on demand whose result was not fetched yet */
+	uint32_t nb_qp_probes; /* of these, reliability probes under way */
+	uint64_t asked_tat_ns; /* their rate */
 
 	struct mrc_sched_event *events;
 	uint32_t event_mask, event_head, event_tail;
+	uint32_t nb_status_events; /* of these, port status */
 
 	struct mrc_pkt scratch[RX_BATCH];
 	struct mrc_sched_counters counters;
@@ -543,6 +566,11 @@ void loss_declare(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	enum loss_cause cause);
 
 void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+/* A plane of the path (NULL: of any) went down, here or there: QPs look at what is in flight. */
+void probe_gone(struct mrc_sched *s, uint64_t now_ns, const struct path *path);
+/* Writes the probe as a packet. */
+void probe_put(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct probe *probe,
+	struct mrc_txbuf *buf);
 struct probe *probe_find(struct mrc_sched_qp *qp, uint16_t id);
 /* Sends a wanted probe; false when there is none. */
 bool probe_send(
@@ -560,6 +588,8 @@ void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 void timer_acked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 void timer_pause(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t ns);
 void timer_park(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+/* A plane went down: looks at what is in flight as soon as timers run. */
+void timer_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 void timer_stop(struct mrc_sched *s, struct mrc_sched_qp *qp);
 /* Runs a QP's timer. */
 void timer_qp(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
@@ -575,7 +605,11 @@ void tx_header(struct mrc_sched *s, const struct path *path, const struct mrc_ev
 /* ---- ep.c ---- */
 enum mrc_drop ep_request(struct mrc_sched *s, uint64_t now_ns, const struct mrc_rxbuf *rx,
 	const struct mrc_pkt *pkt);
-enum mrc_drop ep_response(struct mrc_sched *s, uint64_t now_ns, const struct mrc_pkt *pkt);
+enum mrc_drop ep_response(
+	struct mrc_sched *s, uint64_t now_ns, uint32_t plane, const struct mrc_pkt *pkt);
+/* The probe on demand with this number, NULL if there is none; and: it was answered. */
+struct probe *ep_probe_find(struct mrc_sched *s, const struct mrc_sched_qp *qp, uint16_t id);
+void ep_probe_answered(struct mrc_sched *s, uint64_t now_ns, const struct probe *probe);
 /* Worker whose request an endpoint response answers. */
 uint32_t ep_worker(const struct mrc_pkt *pkt);
 bool ep_send(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *buf);

@@ -32,8 +32,10 @@ static void port_status(struct mrc_sched *s, uint64_t now_ns, struct peer *peer,
 	if ((up & peer->known) == 0 || up == (peer->up & all))
 		return;
 	peer->up = up;
-	for (struct link *l = peer->paths.next; l != &peer->paths; l = l->next)
+	for (struct link *l = peer->paths.next; l != &peer->paths; l = l->next) {
 		path_planes(s, now_ns, LIST_OWNER(l, struct path, of_peer));
+		probe_gone(s, now_ns, LIST_OWNER(l, struct path, of_peer));
+	}
 	event_put(s, &(struct mrc_sched_event){
 			     .type = MRC_EVENT_PORT_STATUS, .peer = peer->gid, .arg = up});
 	qp_unpark(s, now_ns);
@@ -90,15 +92,41 @@ uint32_t ep_worker(const struct mrc_pkt *pkt)
 	return pkt->psn.v >> 12 & QPN_WORKER_MASK;
 }
 
+/* Tells the host how an operation on demand ended; rtt_ns MRC_SCHED_NEVER: without answer. */
+static void tell(struct mrc_sched *s, const struct ep_call *call, uint64_t rtt_ns, uint32_t plane,
+	bool svc_time)
+{
+	struct mrc_sched_event event = {.type = MRC_EVENT_EP_RESULT,
+		.peer = call->path->peer->gid,
+		.arg = call->asked.id,
+		.rtt_ns = rtt_ns,
+		.plane = (uint8_t)plane,
+		.svc_time = svc_time};
+
+	if (!call->is_asked)
+		return;
+	if (call->op == CALL_QP_PROBE) {
+		event.type = MRC_EVENT_PROBE_RESULT;
+		event.qp = &s->qps[call->asked.qpn & QPN_INDEX_MASK];
+		if (event.qp->qpn != call->asked.qpn || event.qp->path != call->path) {
+			s->nb_asked--; /* another life: nobody waits any more */
+			return;
+		}
+	}
+	event_put(s, &event);
+}
+
 static void call_end(struct mrc_sched *s, struct ep_call *call)
 {
+	MRC_ASSERT(call->op != CALL_QP_PROBE || s->nb_qp_probes > 0);
+	s->nb_qp_probes -= call->op == CALL_QP_PROBE;
+	call->asked.probe.state = PROBE_FREE;
 	wheel_remove(&s->wheel, &call->timer);
 	list_remove(&call->wanted);
 	call->path = NULL;
 }
 
-static struct ep_call *call_begin(
-	struct mrc_sched *s, struct path *path, enum mrc_ep_op op, uint32_t ev)
+static struct ep_call *call_begin(struct mrc_sched *s, struct path *path, uint32_t op, uint32_t ev)
 {
 	for (uint32_t i = 0; i < NB_EP_CALLS; i++) {
 		struct ep_call *call = &s->calls[i];
@@ -106,6 +134,8 @@ static struct ep_call *call_begin(
 		if (call->path != NULL)
 			continue;
 		call->path = path;
+		call->is_asked = false;
+		call->asked.timeout_ns = 0;
 		call->op = (uint8_t)op;
 		call->ev = (uint16_t)ev;
 		call->id =
@@ -144,8 +174,9 @@ void ep_timeout(struct mrc_sched *s, uint64_t now_ns, struct ep_call *call)
 	struct path *path = call->path;
 
 	MRC_ASSERT(path != NULL);
-	if (call->op == MRC_EP_EV_PROBE)
+	if (call->op == MRC_EP_EV_PROBE && !call->is_asked)
 		mrc_ev_feedback(path->evs, now_ns, call->ev, MRC_EV_FB_PROBE_LOST);
+	tell(s, call, MRC_SCHED_NEVER, 0, false);
 	call_end(s, call);
 	ep_look(s, now_ns, path);
 }
@@ -153,8 +184,13 @@ void ep_timeout(struct mrc_sched *s, uint64_t now_ns, struct ep_call *call)
 void ep_forget(struct mrc_sched *s, const struct path *path)
 {
 	for (uint32_t i = 0; i < NB_EP_CALLS; i++) {
-		if (s->calls[i].path == path)
-			call_end(s, &s->calls[i]);
+		if (s->calls[i].path != path)
+			continue;
+		if (s->calls[i].op == CALL_QP_PROBE)
+			s->nb_asked--;
+		else
+			tell(s, &s->calls[i], MRC_SCHED_NEVER, 0, false);
+		call_end(s, &s->calls[i]);
 	}
 }
 
@@ -192,26 +228,148 @@ static void wait_was_short(struct mrc_sched *s, const struct mrc_pkt *pkt)
 		s->ep_wait_ns = EP_TIMEOUT_MAX_NS;
 }
 
-enum mrc_drop ep_response(struct mrc_sched *s, uint64_t now_ns, const struct mrc_pkt *pkt)
+/* Round trip of an answer; false when its timestamp cannot be that of the request. The peer may
+ * have moved it forward by its own delay (O-10), but not beyond now. */
+static bool call_rtt(const struct ep_call *call, uint64_t now_ns, uint16_t timestamp,
+	uint64_t *rtt_ns_out, bool *svc_time_out)
+{
+	uint16_t shift = (uint16_t)(timestamp - ts_of(call->sent_ns));
+	uint64_t age_ns = now_ns - call->sent_ns, shift_ns = (uint64_t)shift * MRC_TS_TICK_NS;
+
+	if (shift != 0 && (age_ns >= TS_AMBIGUOUS_NS || shift_ns > age_ns))
+		return false;
+	*rtt_ns_out = age_ns - shift_ns;
+	*svc_time_out = shift != 0;
+	return true;
+}
+
+/* spec */
+enum mrc_drop ep_response(
+	struct mrc_sched *s, uint64_t now_ns, uint32_t plane, const struct mrc_pkt *pkt)
 {
 	struct ep_call *call = &s->calls[pkt->psn.v % NB_EP_CALLS];
 	struct path *path = call->path;
+	uint64_t rtt_ns;
+	bool svc_time;
 
 	if (path == NULL || call->id != pkt->psn.v)
 		wait_was_short(s, pkt);
-	if (path == NULL || call->id != pkt->psn.v || list_linked(&call->wanted) ||
-		!mrc_gid_eq(&pkt->src, &path->peer->gid) || !mrc_gid_eq(&pkt->dst, &path->local) ||
-		pkt->ep.timestamp != ts_of(call->sent_ns))
+	if (path == NULL || call->op == CALL_QP_PROBE || call->id != pkt->psn.v ||
+		list_linked(&call->wanted) || !mrc_gid_eq(&pkt->src, &path->peer->gid) ||
+		!mrc_gid_eq(&pkt->dst, &path->local) ||
+		!call_rtt(call, now_ns, pkt->ep.timestamp, &rtt_ns, &svc_time))
 		return MRC_DROP_EP_RESPONSE;
 	s->counters.ep_rsp_rx++;
-	wait_learn(s, now_ns - call->sent_ns);
-	if (call->op == MRC_EP_EV_PROBE)
+	wait_learn(s, rtt_ns);
+	if (call->op == MRC_EP_EV_PROBE && !call->is_asked)
 		mrc_ev_feedback(path->evs, now_ns, call->ev,
 			pkt->flags & MRC_PKT_CE ? MRC_EV_FB_PROBE_MARKED : MRC_EV_FB_PROBE_GOOD);
+	tell(s, call, rtt_ns, plane, svc_time);
 	call_end(s, call);
 	ep_look(s, now_ns, path);
 	qp_unpark(s, now_ns);
 	return MRC_KEEP;
+}
+
+/* ---- asking on demand ---- */
+
+static struct path *path_between(
+	struct mrc_sched *s, const struct mrc_gid *local, const struct mrc_gid *gid)
+{
+	struct peer *peer = peer_find(s, gid);
+
+	if (peer == NULL)
+		return NULL;
+	for (struct link *l = peer->paths.next; l != &peer->paths; l = l->next) {
+		struct path *path = LIST_OWNER(l, struct path, of_peer);
+
+		if (mrc_gid_eq(&path->local, local))
+			return path;
+	}
+	return NULL;
+}
+
+/* A call for the host; NULL when it has to wait. */
+static struct ep_call *ask(struct mrc_sched *s, uint64_t now_ns, struct path *path, uint32_t op,
+	uint16_t id, uint64_t timeout_ns)
+{
+	struct ep_call *call;
+
+	if (s->nb_asked >= MRC_SCHED_MAX_ASKED ||
+		!rate_ok(&s->asked_tat_ns, now_ns, EP_GAP_NS, MRC_SCHED_MAX_ASKED))
+		return NULL;
+	call = call_begin(s, path, op, MRC_EV_NONE);
+	if (call == NULL)
+		return NULL;
+	call->is_asked = true;
+	call->asked = (struct ep_asked){.id = id, .timeout_ns = timeout_ns};
+	s->nb_asked++;
+	return call;
+}
+
+int mrc_sched_ep_send(struct mrc_sched *s, uint64_t now_ns, const struct mrc_sched_ep_req *req)
+{
+	struct path *path = path_between(s, &req->local, &req->peer);
+	struct ep_call *call;
+
+	if (path == NULL)
+		return MRC_ERR_NOENT;
+	if ((req->op != MRC_EP_EV_PROBE && req->op != MRC_EP_PORT_STATUS) ||
+		(uint32_t)req->cls >= MRC_CLASS_OTHER ||
+		(!req->any_ev && req->ev.plane >= s->cfg.nb_planes))
+		return MRC_ERR_INVAL;
+	s->now_ns = now_ns;
+	call = ask(s, now_ns, path, req->op, req->id, req->timeout_ns);
+	if (call == NULL)
+		return MRC_ERR_FULL;
+	call->asked.ev = req->ev;
+	call->asked.any_ev = req->any_ev;
+	call->asked.port_mask = req->port_mask;
+	call->asked.cls = (uint8_t)req->cls;
+	return MRC_OK;
+}
+
+int mrc_sched_qp_probe(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint16_t id,
+	uint64_t timeout_ns)
+{
+	struct ep_call *call;
+
+	if (qp->qpn == 0 || qp->state != MRC_QP_RTS)
+		return MRC_ERR_STATE;
+	s->now_ns = now_ns;
+	call = ask(s, now_ns, qp->path, CALL_QP_PROBE, id, timeout_ns);
+	if (call == NULL)
+		return MRC_ERR_FULL;
+	call->asked.qpn = qp->qpn;
+	call->asked.probe = (struct probe){.id = qp->next_probe++, .state = PROBE_WANTED};
+	s->nb_qp_probes++;
+	return MRC_OK;
+}
+
+struct probe *ep_probe_find(struct mrc_sched *s, const struct mrc_sched_qp *qp, uint16_t id)
+{
+	for (uint32_t i = 0; s->nb_qp_probes != 0 && i < NB_EP_CALLS; i++) {
+		struct ep_call *call = &s->calls[i];
+
+		if (call->path != NULL && call->op == CALL_QP_PROBE && call->asked.qpn == qp->qpn &&
+			call->asked.probe.state == PROBE_SENT && call->asked.probe.id == id)
+			return &call->asked.probe;
+	}
+	return NULL;
+}
+
+void ep_probe_answered(struct mrc_sched *s, uint64_t now_ns, const struct probe *probe)
+{
+	for (uint32_t i = 0; s->nb_qp_probes != 0 && i < NB_EP_CALLS; i++) {
+		struct ep_call *call = &s->calls[i];
+
+		if (&call->asked.probe != probe)
+			continue;
+		tell(s, call, now_ns - call->sent_ns, mrc_ev_get(call->path->evs, probe->ev)->plane,
+			false);
+		call_end(s, call);
+		return;
+	}
 }
 
 /* ---- sending ---- */
@@ -258,13 +416,49 @@ static uint32_t own_ports(const struct mrc_sched *s)
 static const struct mrc_ev *call_ev(struct mrc_sched *s, uint64_t now_ns, struct ep_call *call)
 {
 	uint32_t planes = path_usable(s, call->path), index = call->ev;
+	const struct mrc_ev *ev;
 
-	if (index == MRC_EV_NONE)
-		index = mrc_ev_next(
-			call->path->evs, &call->path->cursor, now_ns, planes, MRC_EV_NONE);
-	if (index == MRC_EV_NONE || (planes >> mrc_ev_get(call->path->evs, index)->plane & 1) == 0)
-		return NULL;
-	return mrc_ev_get(call->path->evs, index);
+	if (call->is_asked && call->op != CALL_QP_PROBE && !call->asked.any_ev) {
+		ev = &call->asked.ev;
+	} else {
+		if (index == MRC_EV_NONE)
+			index = mrc_ev_next(
+				call->path->evs, &call->path->cursor, now_ns, planes, MRC_EV_NONE);
+		if (index == MRC_EV_NONE)
+			return NULL;
+		ev = mrc_ev_get(call->path->evs, index);
+		call->asked.probe.ev = (uint16_t)index;
+	}
+	return (planes >> ev->plane & 1) != 0 ? ev : NULL;
+}
+
+static bool put_probe(
+	struct mrc_sched *s, uint64_t now_ns, struct ep_call *call, struct mrc_txbuf *buf)
+{
+	struct mrc_sched_qp *qp = &s->qps[call->asked.qpn & QPN_INDEX_MASK];
+
+	if (qp->qpn != call->asked.qpn || qp->state != MRC_QP_RTS || qp->path != call->path)
+		return false;
+	probe_put(s, now_ns, qp, &call->asked.probe, buf);
+	return true;
+}
+
+static void put_call(struct mrc_sched *s, uint64_t now_ns, const struct ep_call *call,
+	const struct mrc_ev *ev, struct mrc_txbuf *buf)
+{
+	uint32_t ports = call->is_asked ? call->asked.port_mask : own_ports(s);
+	struct mrc_pkt pkt;
+
+	mrc_pkt_init(&s->proto, MRC_OP_EP_REQ, &pkt);
+	pkt.flags |= MRC_PKT_TS;
+	pkt.cls = call->is_asked ? call->asked.cls : MRC_CLASS_NO_TRIM;
+	pkt.ecn = MRC_ECN_NOT_ECT;
+	pkt.psn = mrc_psn(call->id);
+	pkt.ep.op = call->op;
+	pkt.ep.timestamp = ts_of(now_ns);
+	pkt.ep.port_mask = call->op == MRC_EP_PORT_STATUS ? ports : 0;
+	tx_header(s, call->path, ev, &pkt, MRC_BTH_LEN + MRC_ERTH_LEN + MRC_ICRC_LEN, buf);
+	s->counters.ep_req_tx++;
 }
 
 static bool send_call(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *buf)
@@ -272,24 +466,20 @@ static bool send_call(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *bu
 	while (!list_empty(&s->wanted_calls)) {
 		struct ep_call *call = LIST_OWNER(s->wanted_calls.next, struct ep_call, wanted);
 		const struct mrc_ev *ev = call_ev(s, now_ns, call);
-		struct mrc_pkt pkt;
 
 		list_remove(&call->wanted);
 		call->sent_ns = now_ns;
-		timer_set(s, &call->timer, time_add(now_ns, s->ep_wait_ns));
+		timer_set(s, &call->timer,
+			time_add(now_ns, call->asked.timeout_ns != 0 ? call->asked.timeout_ns
+								     : s->ep_wait_ns));
 		if (ev == NULL)
 			continue; /* times out like a lost one */
-		mrc_pkt_init(&s->proto, MRC_OP_EP_REQ, &pkt);
-		pkt.flags |= MRC_PKT_TS;
-		pkt.cls = MRC_CLASS_NO_TRIM;
-		pkt.ecn = MRC_ECN_NOT_ECT;
-		pkt.psn = mrc_psn(call->id);
-		pkt.ep.op = call->op;
-		pkt.ep.timestamp = ts_of(now_ns);
-		pkt.ep.port_mask = call->op == MRC_EP_PORT_STATUS ? own_ports(s) : 0;
-		tx_header(s, call->path, ev, &pkt, MRC_BTH_LEN + MRC_ERTH_LEN + MRC_ICRC_LEN, buf);
-		s->counters.ep_req_tx++;
-		return true;
+		if (call->op != CALL_QP_PROBE) {
+			put_call(s, now_ns, call, ev, buf);
+			return true;
+		}
+		if (put_probe(s, now_ns, call, buf))
+			return true;
 	}
 	return false;
 }

@@ -341,7 +341,7 @@ static uint32_t ack_view(struct mrc_sched *s, struct mrc_sched_qp *qp, const str
 
 /* ---- SACK ---- */
 
-static enum mrc_drop check_sack(const struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+static enum mrc_drop check_sack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, struct view *view_out)
 {
 	const struct mrc_pkt_sack *sack = &pkt->sack;
@@ -360,6 +360,8 @@ static enum mrc_drop check_sack(const struct mrc_sched *s, uint64_t now_ns, stru
 		raise(&view.top, mrc_psn_add(view.base, 63 - __builtin_clzll(view.bits)));
 	if (sack->probe) {
 		view.probe = probe_find(qp, sack->probe_id);
+		if (view.probe == NULL)
+			view.probe = ep_probe_find(s, qp, sack->probe_id);
 		if (view.probe == NULL)
 			return MRC_DROP_PROBE_UNKNOWN;
 	} else {
@@ -497,8 +499,10 @@ enum mrc_drop loss_sack(
 		if (qp->snt.nb_open != 0)
 			judge(s, now_ns, qp, &view);
 	}
-	if (view.probe != NULL)
+	if (view.probe != NULL) {
 		view.probe->state = PROBE_FREE;
+		ep_probe_answered(s, now_ns, view.probe);
+	}
 	if (nb != 0)
 		timer_progress(s, now_ns, qp);
 	else

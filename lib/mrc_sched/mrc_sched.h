@@ -386,6 +386,41 @@ struct mrc_sched_recv_wr {
 int mrc_sched_post_recv(
 	struct mrc_sched *sched, struct mrc_sched_qp *qp, const struct mrc_sched_recv_wr *wr);
 
+/* ---- operations on demand
+ * --------------------------------------------------------------------------- */
+
+enum {
+	MRC_SCHED_MAX_ASKED = 48, /* operations whose result was not fetched yet */
+};
+
+/* One endpoint operation towards a peer that some QP of this engine is connected to. */
+struct mrc_sched_ep_req {
+	struct mrc_gid local, peer;
+	enum mrc_ep_op op;
+	uint16_t id;         /* the caller's, comes back with the result; need not be unique */
+	bool any_ev;         /* over any usable path, else over ev */
+	struct mrc_ev ev;    /* of the mode of the QPs' profile; need not be one of its entries */
+	uint32_t port_mask;  /* port status: bits of usable ports as on the wire (O-14) */
+	enum mrc_class cls;  /* any class that a request may have */
+	uint64_t timeout_ns; /* from departure to "no answer"; 0: some round trips, 1 ms at least */
+};
+
+/*
+ * Sends an endpoint operation with the next pull. Exactly one MRC_EVENT_EP_RESULT follows, in the
+ * order of arrival. It feeds no entropy value state: what to make of it is the caller's affair.
+ * Errors: MRC_ERR_NOENT (no QP is connected between these addresses), MRC_ERR_INVAL, MRC_ERR_FULL
+ * (MRC_SCHED_MAX_ASKED, or above one operation per microsecond; try again later).
+ */
+int mrc_sched_ep_send(struct mrc_sched *sched, uint64_t now_ns, const struct mrc_sched_ep_req *req);
+
+/*
+ * Sends a reliability probe of the QP with the next pull, over its next path. Its answer counts as
+ * that of any probe (it repairs what it finds missing); exactly one MRC_EVENT_PROBE_RESULT follows,
+ * unless the QP is reset or destroyed. Errors: MRC_ERR_STATE (not RTS), MRC_ERR_FULL as above.
+ */
+int mrc_sched_qp_probe(struct mrc_sched *sched, uint64_t now_ns, struct mrc_sched_qp *qp,
+	uint16_t id, uint64_t timeout_ns);
+
 /* ---- events and counters
  * --------------------------------------------------------------------------- */
 
@@ -393,6 +428,9 @@ enum mrc_sched_event_type {
 	MRC_EVENT_QP_FATAL, /* QP went to ERR by itself; arg = enum mrc_wc_status */
 	MRC_EVENT_CQ_OVERRUN,
 	MRC_EVENT_PORT_STATUS, /* a peer's plane changed; arg = mask of usable planes */
+	/* Results of operations on demand; arg = the caller's id, and the members below arg. */
+	MRC_EVENT_EP_RESULT,    /* peer: who was asked */
+	MRC_EVENT_PROBE_RESULT, /* qp: who asked */
 };
 
 struct mrc_sched_event {
@@ -401,6 +439,9 @@ struct mrc_sched_event {
 	struct mrc_sched_cq *cq;
 	struct mrc_gid peer;
 	uint32_t arg;
+	uint64_t rtt_ns; /* MRC_SCHED_NEVER: no answer in time */
+	uint8_t plane;   /* EP_RESULT: port on which the answer arrived */
+	bool svc_time;   /* EP_RESULT: the peer took its own delay out of the round trip */
 };
 bool mrc_sched_event_poll(struct mrc_sched *sched, struct mrc_sched_event *event_out);
 

@@ -116,12 +116,20 @@ static bool overdue(
 	       qp->answer_ns > probe->sent_ns;
 }
 
-/* Planes that are down here, or from which a probe stayed overdue and nothing else was heard. */
+/* Planes over which nothing leads to the peer: no carrier here, or the peer said so there. */
+static uint32_t gone_planes(const struct mrc_sched *s, const struct mrc_sched_qp *qp)
+{
+	const struct peer *peer = qp->path->peer;
+
+	return ~(s->up & peer->known & peer->up);
+}
+
+/* Those, and planes from which a probe stayed overdue and nothing else was heard. */
 static uint32_t dead_planes(
 	const struct mrc_sched *s, const struct mrc_sched_qp *qp, uint64_t now_ns, uint64_t wait_ns)
 {
 	const struct path *path = qp->path;
-	uint32_t planes = ~(s->up & path->peer->known);
+	uint32_t planes = gone_planes(s, qp);
 
 	for (uint32_t i = 0; i < NB_PROBES; i++) {
 		const struct probe *probe = &qp->probes[i];
@@ -261,7 +269,47 @@ static void ask_tail(struct mrc_sched *s, struct mrc_sched_qp *qp)
 		(void)ask(s, qp, ev, NB_PROBES - 1);
 }
 
-void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+/*
+ * What went over a plane that is gone since is lost without a question, once its answer had the
+ * time to come over another one. Returns when to look again.
+ */
+static uint64_t lose_gone(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t wait_ns)
+{
+	uint32_t gone = gone_planes(s, qp) & (uint32_t)((UINT64_C(1) << s->cfg.nb_planes) - 1);
+	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
+	uint64_t at = WHEEL_NEVER;
+
+	if ((qp->flags & QPF_GONE) == 0)
+		return at;
+	while (mrc_psn_lt(psn, qp->snt.next)) {
+		const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
+		bool over = (gone >> mrc_ev_get(qp->path->evs, sent->ev)->plane & 1) != 0;
+
+		if (over && now_ns - sent->sent_ns >= wait_ns)
+			loss_declare(s, now_ns, qp, psn, LOSS_TIMEOUT);
+		else if (over && time_add(sent->sent_ns, wait_ns) < at)
+			at = time_add(sent->sent_ns, wait_ns);
+		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
+	}
+	/* Nothing else leaves over it. */
+	if (at == WHEEL_NEVER)
+		qp->flags &= (uint16_t)~QPF_GONE;
+	return at;
+}
+
+void probe_gone(struct mrc_sched *s, uint64_t now_ns, const struct path *path)
+{
+	for (uint32_t i = 0; i < s->cfg.max_qps; i++) {
+		struct mrc_sched_qp *qp = &s->qps[i];
+
+		if (qp->qpn != 0 && qp->state == MRC_QP_RTS && (path == NULL || qp->path == path))
+			timer_look(s, now_ns, qp);
+	}
+}
+
+/* Asks about everything that waits too long. */
+static void look_overdue(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	uint64_t wait_ns = probe_wait_ns(qp), overdue_ns = probe_overdue_ns(qp);
 	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
@@ -292,6 +340,15 @@ void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 	witness(s, now_ns, qp, dead);
 	if (qp->probe_ns == WHEEL_NEVER)
 		qp->probe_ns = next_look(s, qp, now_ns, overdue_ns);
+}
+
+void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	uint64_t at = lose_gone(s, now_ns, qp, probe_overdue_ns(qp));
+
+	look_overdue(s, now_ns, qp);
+	if (at < qp->probe_ns)
+		qp->probe_ns = at;
 	req_wake(s, qp);
 }
 
@@ -299,10 +356,8 @@ void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 bool probe_send(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
 {
-	const struct mrc_choice *choice = &s->proto.choice;
 	struct probe *probe = NULL;
 	const struct mrc_ev *ev;
-	struct mrc_pkt pkt;
 
 	for (uint32_t i = 0; i < NB_PROBES && probe == NULL; i++) {
 		if (qp->probes[i].state == PROBE_WANTED)
@@ -315,6 +370,17 @@ bool probe_send(
 		probe->state = PROBE_FREE;
 		return false;
 	}
+	probe_put(s, now_ns, qp, probe, buf);
+	return true;
+}
+
+/* spec */
+void probe_put(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct probe *probe,
+	struct mrc_txbuf *buf)
+{
+	const struct mrc_choice *choice = &s->proto.choice;
+	struct mrc_pkt pkt;
+
 	probe->state = PROBE_SENT;
 	probe->sent_ns = now_ns;
 	mrc_pkt_init(&s->proto, MRC_OP_PROBE, &pkt);
@@ -327,7 +393,7 @@ bool probe_send(
 	pkt.probe.spdcid = (uint16_t)qp->qpn;
 	pkt.probe.dpdcid = (uint16_t)qp->dest_qpn;
 	pkt.probe.vendor_info = (uint8_t)choice->vendor_info;
-	tx_header(s, qp->path, ev, &pkt, MRC_BTH_LEN + MRC_PETH_LEN + MRC_ICRC_LEN, buf);
+	tx_header(s, qp->path, mrc_ev_get(qp->path->evs, probe->ev), &pkt,
+		MRC_BTH_LEN + MRC_PETH_LEN + MRC_ICRC_LEN, buf);
 	s->counters.tx_probe++;
-	return true;
 }

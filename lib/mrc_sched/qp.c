@@ -301,7 +301,7 @@ static void quiesce(struct mrc_sched *s, struct mrc_sched_qp *qp)
 	timer_stop(s, qp);
 	list_remove(&qp->ready_link);
 	list_remove(&qp->rtx_link);
-	qp->flags &= (uint16_t) ~(QPF_PARKED | QPF_REASK | QPF_FORCE);
+	qp->flags &= (uint16_t) ~(QPF_PARKED | QPF_REASK | QPF_FORCE | QPF_GONE);
 	s->nb_parked -= qp->nb_parked;
 	qp->nb_parked = 0;
 	sentmap_clear(&qp->snt, &s->sent);

@@ -129,7 +129,7 @@ static enum mrc_drop handle(struct mrc_sched *s, uint64_t now_ns, const struct m
 	if (pkt->opcode == MRC_OP_EP_RSP) {
 		if (s->cfg.icrc && !mrc_pkt_icrc_ok(pkt, buf->data))
 			return MRC_DROP_ICRC;
-		return ep_response(s, now_ns, pkt);
+		return ep_response(s, now_ns, buf->plane, pkt);
 	}
 	return handle_qp(s, now_ns, seen->qp, pkt, buf->data);
 }

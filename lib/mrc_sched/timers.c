@@ -72,6 +72,15 @@ static void arm(struct mrc_sched *s, struct mrc_sched_qp *qp)
 		timer_set(s, &qp->timer, at);
 }
 
+void timer_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	if (qp->snt.nb_open == 0)
+		return;
+	qp->flags |= QPF_GONE;
+	qp->probe_ns = now_ns;
+	arm(s, qp);
+}
+
 void timer_stop(struct mrc_sched *s, struct mrc_sched_qp *qp)
 {
 	qp->rto_ns = qp->ask_ns = qp->probe_ns = qp->pause_ns = qp->park_ns = WHEEL_NEVER;

@@ -252,7 +252,7 @@ struct pair {
 	bool record;
 	bool hold_cq;                                               /* nobody fetches completions */
 	uint64_t wire_packets[2], wire_dropped[2], wire_kind[2][6]; /* by sending side */
-	uint64_t events[2][3]; /* by side and enum mrc_sched_event_type */
+	uint64_t events[2][5]; /* by side and enum mrc_sched_event_type */
 	struct mrc_sched_event last_event[2];
 	uint64_t bytes_checked;
 	/* called for each packet that a host emits, before the faults; may be NULL. False: drop it.

@@ -413,7 +413,7 @@ static void drain_events(struct pair *p, struct pair_host *h)
 	struct mrc_sched_event event;
 
 	while (mrc_sched_event_poll(h->sched, &event)) {
-		PAIR_ASSERT(p, event.type <= MRC_EVENT_PORT_STATUS);
+		PAIR_ASSERT(p, event.type <= MRC_EVENT_PROBE_RESULT);
 		p->events[h->side][event.type]++;
 		p->last_event[h->side] = event;
 		if (event.type == MRC_EVENT_QP_FATAL && !p->cfg.allow_error)
