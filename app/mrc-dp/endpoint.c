@@ -222,6 +222,8 @@ static int worker_create(struct mrc_endpoint *ep, uint32_t index)
 	w->clock = ep->clock;
 	w->icrc = ep->cfg->icrc;
 	w->restamp = !ep->cfg->strict_echo;
+	for (uint32_t i = 0; i < MRC_WORKER_BURST; i++)
+		w->bufs[i].hdr = w->headers[i];
 	w->sub_burst = 8;
 	w->load_due_ns = UINT64_MAX;
 	w->pool = ep->pools[index];

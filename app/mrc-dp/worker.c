@@ -369,7 +369,7 @@ static void ready_fill(struct mrc_worker *w)
 		uint32_t at = w->ready_tail++ % MRC_WORKER_READY;
 
 		w->ready[at] = fresh[i];
-		w->bufs[at].hdr = mrc_frame_prepare(fresh[i], priv_len);
+		w->data[at] = mrc_frame_prepare(fresh[i], priv_len);
 	}
 }
 
@@ -395,51 +395,67 @@ static void planes_flush(struct mrc_worker *w, uint64_t now_ns, uint32_t planes)
 	}
 }
 
-/* Stamps finished frames and gives them to their ports. pulled_ns: of the first stamp. */
-static void frames_send(struct mrc_worker *w, uint64_t pulled_ns, const struct mrc_txbuf *bufs,
-	struct rte_mbuf *const *frames, uint32_t n)
+/* Frames whose payload is in place. */
+struct burst {
+	const struct mrc_txbuf *bufs;
+	struct rte_mbuf *const *frames;
+	uint8_t *const *data;
+	const uint32_t *sums;
+	uint64_t pulled_ns; /* of the first stamp */
+};
+
+/* Stamps frames `from` .. `from + n` of a burst, writes their headers, gives them to their ports.
+ */
+static void frames_send(struct mrc_worker *w, const struct burst *burst, uint32_t from, uint32_t n)
 {
 	uint64_t now_ns = worker_now(w);
 	struct mrc_restamp restamp;
 	uint32_t planes = 0;
 
 	mrc_restamp_init(&restamp, now_ns);
-	for (uint32_t i = 0; i < n; i++) {
-		struct mrc_worker_plane *plane = &w->planes[bufs[i].plane];
-		struct rte_mbuf *m = frames[i];
+	for (uint32_t i = from; i < from + n; i++) {
+		const struct mrc_txbuf *buf = &burst->bufs[i];
+		struct mrc_worker_plane *plane = &w->planes[buf->plane];
+		struct rte_mbuf *m = burst->frames[i];
 
-		if (w->restamp)
-			mrc_txbuf_restamp(&bufs[i], m->data_len, w->icrc, &restamp);
-		planes |= 1u << bufs[i].plane;
+		mrc_txbuf_seal(buf, burst->data[i], m->data_len, burst->sums[i], w->icrc,
+			w->restamp ? &restamp : NULL);
+		planes |= 1u << buf->plane;
 		if (unlikely(plane->capture != NULL))
 			mrc_capture_take(plane->capture, &m, 1);
 		mrc_stash_put(&plane->stash, m);
 	}
 	planes_flush(w, now_ns, planes);
-	sub_burst_adapt(w, n, worker_now(w) - (w->restamp ? now_ns : pulled_ns));
+	sub_burst_adapt(w, n, worker_now(w) - (w->restamp ? now_ns : burst->pulled_ns));
 }
 
-/* One pull: headers into buffers, payload and ICRC behind them, then time stamps, and out. */
+/*
+ * One pull: headers into memory of our own, payload into frames, then time stamps and headers into
+ * the frames, and out. Nothing is read back from a frame: its lines come from another core.
+ */
 static uint32_t tx_pull(struct mrc_worker *w, uint64_t now_ns, uint32_t want)
 {
 	uint32_t head = w->ready_head % MRC_WORKER_READY;
-	struct mrc_txbuf *bufs = w->bufs + head;
-	struct rte_mbuf **frames = w->ready + head;
+	uint32_t sums[MRC_WORKER_BURST];
+	struct burst burst = {.bufs = w->bufs,
+		.frames = w->ready + head,
+		.data = w->data + head,
+		.sums = sums,
+		.pulled_ns = now_ns};
 	uint32_t n;
 
 	/* The stamps will be renewed: then the turn's time is fresh enough. */
 	if (!w->restamp)
-		now_ns = worker_now(w);
-	n = mrc_sched_tx(w->sched, now_ns, bufs, want);
-
+		burst.pulled_ns = worker_now(w);
+	n = mrc_sched_tx(w->sched, burst.pulled_ns, w->bufs, want);
 	w->ready_head += n;
-	for (uint32_t i = 0; i < n; i++) {
-		mrc_frame_set(frames[i], mrc_txbuf_finish(&bufs[i], w->icrc));
-	}
+	for (uint32_t i = 0; i < n; i++)
+		mrc_frame_set(burst.frames[i],
+			mrc_txbuf_gather(&w->bufs[i], w->icrc, burst.data[i], &sums[i]));
 	for (uint32_t i = 0; i < n;) {
 		uint32_t nb = RTE_MIN(w->sub_burst, n - i);
 
-		frames_send(w, now_ns, bufs + i, frames + i, nb);
+		frames_send(w, &burst, i, nb);
 		i += nb;
 	}
 	return n;

@@ -101,7 +101,9 @@ struct mrc_worker {
 	struct rte_ring *commands;
 	struct mrc_load *loads[MRC_WORKER_MAX_LOADS];
 	struct rte_mbuf *ready[MRC_WORKER_READY]; /* allocated, for the next pulls */
-	struct mrc_txbuf bufs[MRC_WORKER_READY];  /* theirs: hdr is set */
+	uint8_t *data[MRC_WORKER_READY];          /* where their frames begin */
+	struct mrc_txbuf bufs[MRC_WORKER_BURST];  /* of a pull; hdr points into headers */
+	_Alignas(64) uint8_t headers[MRC_WORKER_BURST][MRC_HDR_ROOM];
 	struct mrc_worker_plane planes[MRC_MAX_PLANES];
 	struct mrc_worker_counters counters;
 	/* cold */

@@ -190,6 +190,17 @@ void mrc_restamp_init(struct mrc_restamp *restamp_out, uint64_t now_ns);
 void mrc_txbuf_restamp(
 	const struct mrc_txbuf *buf, uint32_t frame_len, bool icrc, struct mrc_restamp *restamp);
 
+/*
+ * The same in two steps, for a header that was pulled into memory other than the frame's: gather
+ * copies payload and pad to where they belong in `frame` and returns the frame's length, and in
+ * *sum_out the ICRC (icrc false: 0); seal renews the stamp (restamp NULL: keeps it), writes header
+ * and ICRC. Neither reads the frame: its lines may be another core's.
+ */
+uint32_t mrc_txbuf_gather(
+	const struct mrc_txbuf *buf, bool icrc, uint8_t *frame, uint32_t *sum_out);
+void mrc_txbuf_seal(const struct mrc_txbuf *buf, uint8_t *frame, uint32_t frame_len, uint32_t sum,
+	bool icrc, struct mrc_restamp *restamp);
+
 /* When expire wants to be called next; MRC_SCHED_NEVER when nothing is armed. */
 uint64_t mrc_sched_next_deadline(const struct mrc_sched *sched);
 /* Runs due timers, a bounded batch per call (then next_deadline is `now_ns` again). Returns the
