@@ -397,7 +397,7 @@ static const struct mrc_ctl_field workload_fields[] = {
 	MRC_CTL_ENUM("role", struct mrc_cfg_workload, role, role_names),
 	MRC_CTL_UINT(
 		"qps", struct mrc_cfg_workload, nb_qps, 1, MRC_CFG_MAX_WORKERS *MRC_LOAD_MAX_QPS),
-	MRC_CTL_UNIT("message", struct mrc_cfg_workload, msg_len, MRC_CTL_UNIT_SIZE, 0, UINT32_MAX),
+	MRC_CTL_UNIT("message", struct mrc_cfg_workload, msg_len, MRC_CTL_UNIT_SIZE, 1, INT32_MAX),
 	MRC_CTL_UINT("messages", struct mrc_cfg_workload, nb_msgs, 1, 1ull << 40),
 	MRC_CTL_CUSTOM("seconds", struct mrc_cfg_workload, duration_ns, decode_seconds),
 	MRC_CTL_UINT("depth", struct mrc_cfg_workload, depth, 1, 4096),

@@ -188,6 +188,41 @@ static int plane_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg, uint32_t e,
 	return MRC_OK;
 }
 
+/* What kind of address can be nobody's own on a fabric; NULL when it can. */
+static const char *unfit(const struct mrc_gid *gid)
+{
+	static const uint8_t zero[16];
+	const uint8_t *a = gid->raw;
+
+	if (mrc_gid_is_v4(gid)) {
+		if (a[12] == 0)
+			return "unspecified";
+		if (a[12] == 127)
+			return "loopback";
+		if (a[12] == 255)
+			return "broadcast";
+		return a[12] >= 224 ? "multicast or reserved" : NULL;
+	}
+	if (memcmp(a, zero, 15) == 0)
+		return a[15] == 0 ? "unspecified" : a[15] == 1 ? "loopback" : NULL;
+	return a[0] == 0xFF ? "multicast" : NULL;
+}
+
+static int addresses_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg)
+{
+	for (uint32_t e = 0; e < cfg->nb_endpoints; e++) {
+		const char *kind = unfit(&cfg->endpoints[e].address);
+		char key[KEY_LEN];
+
+		if (kind == NULL)
+			continue;
+		snprintf(key, sizeof(key), "endpoints[%u].address", e);
+		return mrc_ctl_fail_key(ctx, key,
+			"is %s; give an address of the endpoint's own, like \"fd00::1\"", kind);
+	}
+	return MRC_OK;
+}
+
 static int endpoints_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 {
 	const struct mrc_cfg_endpoint *a = &cfg->endpoints[0], *b = &cfg->endpoints[1];
@@ -315,8 +350,10 @@ int mrc_cfg_oob_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg_oob *oob)
 
 int mrc_cfg_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 {
-	int err = endpoints_check(ctx, cfg);
+	int err = addresses_check(ctx, cfg);
 
+	if (!err)
+		err = endpoints_check(ctx, cfg);
 	for (uint32_t e = 0; e < cfg->nb_endpoints && !err; e++)
 		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes && !err; p++)
 			err = plane_check(ctx, cfg, e, p);

@@ -113,7 +113,7 @@ static const char *workload_unpack(json_t *obj, struct mrc_workload *wl)
 	const struct {
 		const char *key;
 		uint64_t lo, hi;
-	} rows[] = {{"qps", 1, MRC_CFG_MAX_WORKERS * MRC_LOAD_MAX_QPS}, {"message", 0, UINT32_MAX},
+	} rows[] = {{"qps", 1, MRC_CFG_MAX_WORKERS * MRC_LOAD_MAX_QPS}, {"message", 1, INT32_MAX},
 		{"messages", 0, UINT64_MAX}, {"duration_ns", 0, UINT64_MAX}, {"depth", 1, 65536},
 		{"slots", 0, 65536}, {"rate", 0, UINT64_MAX}, {"pacing", 0, MRC_LOAD_POISSON},
 		{"imm_pct", 0, 100}, {"verify", 0, MRC_LOAD_VERIFY_NONE}, {"seed", 0, UINT64_MAX},

@@ -70,7 +70,8 @@ struct pd {
 };
 
 struct mr {
-	uint32_t key; /* 0: free */
+	uint32_t key;      /* 0: free */
+	uint32_t last_key; /* of the region that was here last */
 	uint32_t pd;
 	uint32_t access;
 	uint8_t *addr;

@@ -56,7 +56,8 @@ static void queue_answer(struct mrc_sched *s, const struct mrc_rxbuf *rx, const 
 	rsp->dst = pkt->src;
 	rsp->outer_src = pkt->outer_dst;
 	rsp->outer_dst = pkt->outer_src;
-	memcpy(rsp->smac, pkt->dmac, sizeof(rsp->smac));
+	/* Not the address it was sent to, which may be everybody's or somebody else's. */
+	memcpy(rsp->smac, s->cfg.planes[rx->plane].mac, sizeof(rsp->smac));
 	memcpy(rsp->dmac, pkt->smac, sizeof(rsp->dmac));
 	answer->plane = rx->plane;
 }
@@ -67,7 +68,9 @@ enum mrc_drop ep_request(
 {
 	struct peer *peer = peer_find(s, &pkt->src);
 
-	if (peer == NULL)
+	/* The outer source is where the answer would go: it must be the peer as well. */
+	if (peer == NULL ||
+		((pkt->flags & MRC_PKT_SRV6) != 0 && !mrc_gid_eq(&pkt->outer_src, &pkt->src)))
 		return MRC_DROP_EP_PEER;
 	if (!ours(peer, &pkt->dst))
 		return MRC_DROP_ADDR_DEST;

@@ -600,8 +600,13 @@ static enum mrc_wc_status status_of(uint8_t syndrome)
 static enum mrc_drop refused(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
-	uint32_t at = req_find(qp, pkt->psn);
+	uint32_t at;
 
+	/* What was acknowledged cannot be refused any more. (It would not be found below either, at
+	 * the cost of a walk over the queue for each forged packet.) */
+	if (mrc_psn_diff(pkt->psn, qp->ack_psn) <= 0)
+		return MRC_DROP_ACK_STALE;
+	at = req_find(qp, pkt->psn);
 	if (at == UINT32_MAX)
 		return MRC_DROP_ACK_STALE;
 	s->counters.rx_ack++;

@@ -37,6 +37,7 @@ static void fill(struct mrc_sched *s, struct mr *slot, const struct mrc_sched_mr
 		.addr = mr->addr,
 		.iova = mr->iova,
 		.len = mr->len,
+		.last_key = key,
 		.next_free = next_free};
 	s->pds[mr->pd].refs++;
 }
@@ -50,9 +51,10 @@ int mrc_sched_mr_reg(struct mrc_sched *s, struct mrc_sched_mr *mr)
 		return err;
 	if (index == UINT32_MAX)
 		return MRC_ERR_NOMEM;
-	do {
-		key = (uint32_t)s->env.random64(s->env.ctx) << s->mr_bits | index;
-	} while (key == 0 || key == s->mrs[index].pd);
+	key = (uint32_t)s->env.random64(s->env.ctx) << s->mr_bits | index;
+	/* Not the key of the slot's last region, nor 0, by whatever the generator says. */
+	while (key == 0 || key == s->mrs[index].last_key)
+		key += s->mr_mask + 1;
 	s->mr_free = s->mrs[index].next_free;
 	fill(s, &s->mrs[index], mr, key);
 	mr->key = key;

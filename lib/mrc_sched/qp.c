@@ -358,11 +358,23 @@ void qp_fail(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 			     .type = MRC_EVENT_QP_FATAL, .qp = qp, .arg = (uint32_t)status});
 }
 
+/* Answers that were noted in this life are not for the peer of the next one. */
+static void drop_notes(struct mrc_sched *s, const struct mrc_sched_qp *qp)
+{
+	for (uint32_t i = s->note_head; i != s->note_tail; i++) {
+		struct note *note = &s->notes[i % NB_NOTES];
+
+		if (note->qpn == qp->qpn)
+			note->qpn = 0;
+	}
+}
+
 static void to_reset(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	qp_state_set(s, now_ns, qp, MRC_QP_RESET);
 	list_remove(&qp->due_link);
 	qp->due = 0;
+	drop_notes(s, qp);
 	quiesce(s, qp);
 	qp->sq_head = qp->sq_done = qp->sq_cur = qp->sq_tail = 0;
 	qp->rq_head = qp->rq_tail = 0;

@@ -189,6 +189,19 @@ static void push_back(const struct mrc_sched *s, struct mrc_sched_qp *qp, struct
 }
 
 /* spec */
+/*
+ * The packet that triggered a SACK, as a distance of 16 bits from the left edge. One that lies
+ * further below (a copy that was kept for very long) is named by the lowest distance: below
+ * everything a requester still waits for, where a wrapped distance could name what is missing.
+ */
+static int16_t ack_offset(const struct mrc_sched_qp *qp, const struct trigger *t)
+{
+	int32_t diff = mrc_psn_diff(t->psn, qp->rcv.cack);
+
+	MRC_ASSERT(diff <= INT16_MAX);
+	return (int16_t)(diff < INT16_MIN ? INT16_MIN : diff);
+}
+
 void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct trigger *t, struct mrc_pkt *pkt_out)
 {
@@ -204,7 +217,7 @@ void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	pkt_out->psn = qp->rcv.cack;
 	*sack = (struct mrc_pkt_sack){
 		.m = t->m,
-		.ack_offset = (int16_t)mrc_psn_diff(t->psn, qp->rcv.cack),
+		.ack_offset = ack_offset(qp, t),
 		.mpr = grant(s, now_ns, qp),
 		.sack_offset = (int16_t)mrc_psn_diff(base, qp->rcv.cack),
 		.ooo_count = (uint16_t)(ooo > 0x7FFF ? 0x7FFF : ooo),

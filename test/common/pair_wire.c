@@ -430,6 +430,9 @@ uint8_t *pair_encode(struct pair *p, const struct mrc_pkt *pkt, uint8_t fill, ui
 	uint8_t *frame;
 
 	PAIR_ASSERT(p, hdr_len > 0);
+	/* The ICRC covers the inner packet. */
+	ip += pkt->flags & MRC_PKT_SRV6 ? 40 : 0;
+	ip += pkt->flags & MRC_PKT_SRH ? 24 : 0;
 	memset(room + hdr_len, fill, pkt->payload_len);
 	*len_out = mrc_pkt_finish(room, ip, (uint32_t)hdr_len, pkt->payload_len);
 	frame = malloc(*len_out);

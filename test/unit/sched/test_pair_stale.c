@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_pair_stale.c - what is old, repeated or turned aside: packets of long ago, answers that
+ * belong to an earlier life of their QP, keys of earlier regions, refusals that come too late, and
+ * endpoint requests that would have the answer sent to somebody else.
+ */
+#include "pair_test.h"
+
+static struct pair *open_pair(const char *name, void (*set)(struct pair_cfg *cfg))
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+
+	pair_test_cfg(&cfg, name, 171);
+	cfg.v6 = true;
+	if (set != NULL)
+		set(&cfg);
+	p = pair_create(&cfg);
+	for (int side = 0; side < 2; side++)
+		p->q[side][0].relaxed = true;
+	return p;
+}
+
+/*
+ * A packet of 65536 PSNs ago is a duplicate, and its SACK names it by a 16-bit distance: it must
+ * not read as the acknowledgement of a packet that is still missing.
+ */
+/* spec */
+static void old_duplicate_acknowledges_nothing(void **state)
+{
+	for (uint32_t ago = 32769; ago <= 4 * 65536; ago += 32767) {
+		struct pair *p = open_pair("old_duplicate_acknowledges_nothing", NULL);
+		struct pair_tape tape;
+		struct mrc_pkt pkt;
+		mrc_psn_t cack;
+
+		pair_load(p, PAIR_A, 0,
+			&(struct pair_load){.count = 50, .depth = 4, .max_len = 9000});
+		pair_finish(p, PAIR_S);
+		cack = pair_query(p, PAIR_B, 0).cack_psn;
+		pair_tape_start(p, &tape);
+		pair_pkt_write(p, PAIR_B, 0, MRC_OP_WRITE_ONLY, mrc_psn_add(cack, -(int32_t)ago).v,
+			0, 64, &pkt);
+		PAIR_EQ(p, pair_rx_pkt(p, PAIR_B, 0, &pkt).arg, MRC_DROP_PSN_DUPLICATE);
+		pair_run(p, 100 * PAIR_US);
+		for (uint32_t i = 0; i < tape.nb[PAIR_B]; i++)
+			if (tape.pkts[PAIR_B][i].opcode == MRC_OP_SACK)
+				assert_true(tape.pkts[PAIR_B][i].sack.ack_offset < -32640);
+		assert_int_equal(pair_tape_count(&tape, PAIR_B, MRC_OP_SACK), 1);
+		pair_tape_free(p, &tape);
+		pair_destroy(p);
+	}
+}
+
+/* Marked packets are noted for a SACK each; RESET before it leaves, and a new life begins. */
+/* spec */
+static void notes_end_with_their_life(void **state)
+{
+	struct pair *p = open_pair("notes_end_with_their_life", NULL);
+	struct pair_tape tape;
+	struct mrc_pkt pkt;
+
+	p->q[PAIR_B][0].dst.tainted = true;
+	pair_pkt_write(p, PAIR_B, 0, MRC_OP_WRITE_ONLY, p->q[PAIR_A][0].wire_next, 0, 64, &pkt);
+	pkt.ecn = MRC_ECN_CE;
+	pkt.flags |= MRC_PKT_CE;
+	PAIR_EQ(p, pair_rx_pkt(p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
+	pair_tape_start(p, &tape);
+	pair_reconnect(p, 0, 0x123456, 0x654321);
+	pair_run(p, 100 * PAIR_US);
+	assert_int_equal(pair_tape_count(&tape, PAIR_B, MRC_OP_SACK), 0);
+	pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+	pair_finish(p, 10 * PAIR_MS);
+	assert_true(pair_tape_count(&tape, PAIR_B, MRC_OP_SACK) > 0);
+	pair_tape_free(p, &tape);
+	pair_destroy(p);
+}
+
+static uint64_t same_number(void *ctx)
+{
+	return 0x5a5a5a5a5a5a5a5a;
+}
+
+/* The key of a region that went is not the key of the next one, whatever the generator says. */
+/* spec */
+static void key_is_never_the_last_one(void **state)
+{
+	struct test_env te;
+	struct mrc_sched_cfg cfg;
+	struct mrc_proto proto;
+	struct mrc_sched *s;
+	uint8_t mem[64];
+	uint32_t last = 0;
+	struct mrc_sched_mr mr = {
+		.access = MRC_ACCESS_LOCAL_WRITE, .addr = mem, .iova = 0x1000, .len = sizeof(mem)};
+
+	test_env_init(&te, 5);
+	te.env.random64 = same_number;
+	mrc_proto_default(&proto);
+	mrc_sched_cfg_default(&cfg);
+	cfg.proto = &proto;
+	cfg.max_mrs = 1;
+	assert_int_equal(mrc_sched_create(&cfg, &te.env, &s), MRC_OK);
+	assert_int_equal(mrc_sched_pd_create(s, &mr.pd), MRC_OK);
+	for (int k = 0; k < 100; k++) {
+		assert_int_equal(mrc_sched_mr_reg(s, &mr), MRC_OK);
+		assert_int_not_equal(mr.key, 0);
+		assert_int_not_equal(mr.key, last);
+		last = mr.key;
+		assert_int_equal(mrc_sched_mr_dereg(s, mr.key), MRC_OK);
+	}
+	mrc_sched_destroy(s);
+	test_env_done(&te);
+}
+
+static void lossy_tail(struct pair_cfg *cfg)
+{
+	cfg->timeout = 14;
+	cfg->mpr = 1;
+}
+
+/* A refusal of what has been acknowledged contradicts the peer's own word: it kills nothing. */
+/* spec */
+static void late_refusal_is_stale(void **state)
+{
+	struct pair *p = open_pair("late_refusal_is_stale", lossy_tail);
+	struct mrc_pkt pkt;
+	uint32_t first = p->q[PAIR_A][0].wire_next;
+
+	/* A message of 256 packets under a window of 128: acknowledged in its middle. */
+	pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 256 * 1024});
+	while (pair_query(p, PAIR_A, 0).una_psn.v == first)
+		assert_true(pair_step(p));
+	pair_pkt_init(p, PAIR_A, 0, MRC_OP_ACK, &pkt);
+	pkt.psn = mrc_psn(first + 10);
+	pkt.ack.syndrome = MRC_AETH_ACK;
+	pair_run(p, 20 * PAIR_US);
+	assert_true(mrc_psn_diff(pair_query(p, PAIR_A, 0).una_psn, pkt.psn) > 0);
+	(void)pair_rx_pkt(p, PAIR_A, 0, &pkt);
+	pkt.psn = mrc_psn(first + 5);
+	pkt.ack.syndrome = MRC_AETH_NAK_REMOTE_ACCESS;
+	PAIR_EQ(p, pair_rx_pkt(p, PAIR_A, 0, &pkt).arg, MRC_DROP_ACK_STALE);
+	PAIR_EQ(p, mrc_sched_qp_state(p->q[PAIR_A][0].qp), MRC_QP_RTS);
+	pair_finish(p, PAIR_S);
+	PAIR_EQ(p, p->q[PAIR_A][0].nb_error, 0);
+	pair_destroy(p);
+}
+
+/*
+ * The answer to an endpoint request goes back the way it came: to the peer, from our port. An
+ * outer address that is not the peer's, or a link address that is not ours, is not made use of.
+ */
+/* spec */
+static void endpoint_answer_is_not_turned_aside(void **state)
+{
+	struct pair *p = open_pair("endpoint_answer_is_not_turned_aside", NULL);
+	struct pair_tape tape;
+	struct mrc_pkt pkt;
+
+	pair_tape_start(p, &tape);
+	pair_pkt_init(p, PAIR_B, 0, MRC_OP_EP_REQ, &pkt);
+	pkt.dqpn = MRC_QPN_ENDPOINT;
+	pkt.psn = mrc_psn(0x42);
+	pkt.ep.op = MRC_EP_EV_PROBE;
+	pkt.ep.ftype = 1;
+	pkt.flags |= MRC_PKT_TS;
+	memset(pkt.dmac, 0xFF, sizeof(pkt.dmac));
+	PAIR_EQ(p, pair_rx_pkt(p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
+	pair_run(p, 500);
+	assert_int_equal(pair_tape_count(&tape, PAIR_B, MRC_OP_EP_RSP), 1);
+	assert_int_equal(tape.pkts[PAIR_B][tape.nb[PAIR_B] - 1].smac[0] & 1, 0);
+
+	pkt.flags |= MRC_PKT_SRV6;
+	pkt.outer_src = pkt.src;
+	pkt.outer_dst = pkt.dst;
+	pkt.outer_src.raw[15] ^= 0x40;
+	PAIR_EQ(p, pair_rx_pkt(p, PAIR_B, 0, &pkt).arg, MRC_DROP_EP_PEER);
+	pkt.outer_src = pkt.src;
+	PAIR_EQ(p, pair_rx_pkt(p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
+	pair_run(p, 500);
+	assert_int_equal(pair_tape_count(&tape, PAIR_B, MRC_OP_EP_RSP), 2);
+	pair_tape_free(p, &tape);
+	pair_destroy(p);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(old_duplicate_acknowledges_nothing),
+	cmocka_unit_test(notes_end_with_their_life),
+	cmocka_unit_test(key_is_never_the_last_one),
+	cmocka_unit_test(late_refusal_is_stale),
+	cmocka_unit_test(endpoint_answer_is_not_turned_aside),
+};
+
+PAIR_TEST_MAIN(tests)
