@@ -188,20 +188,20 @@ static void push_back(const struct mrc_sched *s, struct mrc_sched_qp *qp, struct
 	}
 }
 
-/* spec */
 /*
  * The packet that triggered a SACK, as a distance of 16 bits from the left edge. One that lies
  * further below (a copy that was kept for very long) is named by the lowest distance: below
- * everything a requester still waits for, where a wrapped distance could name what is missing.
+ * everything a requester still waits for, where a wrapped distance could name what is missing. A
+ * probe has no PSN; its number takes this place.
  */
 static int16_t ack_offset(const struct mrc_sched_qp *qp, const struct trigger *t)
 {
 	int32_t diff = mrc_psn_diff(t->psn, qp->rcv.cack);
 
-	MRC_ASSERT(diff <= INT16_MAX);
-	return (int16_t)(diff < INT16_MIN ? INT16_MIN : diff);
+	return (int16_t)(diff < INT16_MIN || diff > INT16_MAX ? INT16_MIN : diff);
 }
 
+/* spec */
 void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct trigger *t, struct mrc_pkt *pkt_out)
 {
