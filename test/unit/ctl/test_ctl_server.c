@@ -310,24 +310,6 @@ static void split_at_every_byte(void **state)
 	world_done(&w);
 }
 
-static void byte_by_byte(void **state)
-{
-	struct world w;
-	char out[512];
-	int fd;
-
-	world_init(&w);
-	world_open(&w);
-	fd = client_greet(&w);
-	for (size_t i = 0; i < strlen(two_calls); i++) {
-		client_write(fd, two_calls + i, 1);
-		turns(&w, 1);
-	}
-	assert_non_null(strstr(client_read(&w, fd, out, sizeof(out)), "\"id\":2}\n"));
-	close(fd);
-	world_done(&w);
-}
-
 static void last_line_without_newline(void **state)
 {
 	struct world w;
@@ -782,7 +764,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_and_errors),
 		cmocka_unit_test(split_at_every_byte),
-		cmocka_unit_test(byte_by_byte),
 		cmocka_unit_test(last_line_without_newline),
 		cmocka_unit_test(request_length_limit),
 		cmocka_unit_test(nesting_limit),
