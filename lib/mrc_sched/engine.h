@@ -228,11 +228,13 @@ struct mrc_sched_qp {
 	mrc_psn_t rx_edge;      /* highest PSN ever granted; never moves back */
 	uint32_t rx_window;     /* PSNs granted now */
 	mrc_psn_t sack_next;    /* where the walk of bitmap bases goes on */
+	mrc_psn_t gap_next;     /* and the one from gap to gap */
 	uint32_t sack_bytes;    /* towards sack_gen_threshold */
 	uint64_t rcvd_len;      /* nominal bytes of new packets */
 	struct trigger trigger; /* of the SACK that is due */
 	struct link due_link;
-	uint8_t due; /* enum due */
+	uint8_t due;   /* enum due */
+	bool gap_turn; /* the next of these answers goes by gap_next, not by the oldest gap */
 	uint8_t nak_syndrome;
 	uint8_t nb_violations; /* access violations so far (cfg.access_errors) */
 	uint16_t rx_units;     /* window granted by negotiation, units of 128 */

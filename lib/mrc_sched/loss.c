@@ -24,7 +24,7 @@ struct view {
 	uint64_t bits;
 	uint64_t sent_ns;    /* when what triggered it left; 0 = not certain */
 	struct probe *probe; /* NULL unless the answer to one */
-	uint64_t wait_ns;    /* with a probe that was answered in time: longer than any path takes;
+	uint64_t wait_ns;    /* when the trigger was answered in time: longer than a round trip;
 				else 0 (the peer may have stood still, its queues are not through) */
 	bool fresh;
 };
@@ -223,8 +223,8 @@ static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_
 	else if (probe != NULL && sent->ev == probe->ev && sent->sent_ns < probe->sent_ns)
 		*cause_out = LOSS_PROBE;
 	else if (view->wait_ns != 0 &&
-		 sent->sent_ns + probe_patience_ns(qp, sent->ev, view->wait_ns) <= probe->sent_ns)
-		*cause_out = LOSS_PROBE; /* overdue by any path when the probe left */
+		 sent->sent_ns + probe_patience_ns(qp, sent->ev, view->wait_ns) <= view->sent_ns)
+		*cause_out = LOSS_PROBE; /* overdue even on its own path when the trigger left */
 	else if (aged(qp, view) && sent->sent_ns <= qp->suspect_ns)
 		*cause_out = LOSS_TIMEOUT;
 	else if (distance != 0 && sent->rtx == 0 && mrc_psn_diff(view->top, psn) >= distance)
@@ -341,7 +341,7 @@ static uint32_t ack_view(struct mrc_sched *s, struct mrc_sched_qp *qp, const str
 
 /* ---- SACK ---- */
 
-static enum mrc_drop check_sack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+static enum mrc_drop check_sack(struct mrc_sched *s, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, struct view *view_out)
 {
 	const struct mrc_pkt_sack *sack = &pkt->sack;
@@ -371,8 +371,6 @@ static enum mrc_drop check_sack(struct mrc_sched *s, uint64_t now_ns, struct mrc
 		return MRC_DROP_ACK_UNSENT;
 	if (view.probe == NULL && !echo_ok(s, qp, view.ack, sack->entropy, sack->timestamp))
 		return MRC_DROP_ECHO_MISMATCH;
-	if (view.probe != NULL && now_ns - view.probe->sent_ns <= probe_overdue_ns(qp))
-		view.wait_ns = probe_overdue_ns(qp);
 	view.fresh = ((sack->rcvd_units - qp->top_units) & UNITS_MASK) <= UNITS_MASK / 2;
 	*view_out = view;
 	return MRC_KEEP;
@@ -476,7 +474,7 @@ enum mrc_drop loss_sack(
 	const struct mrc_pkt_sack *sack = &pkt->sack;
 	bool rtx = (pkt->flags & MRC_PKT_RTX) != 0;
 	struct view view;
-	enum mrc_drop drop = check_sack(s, now_ns, qp, pkt, &view);
+	enum mrc_drop drop = check_sack(s, qp, pkt, &view);
 	uint64_t rtt_ns;
 	uint32_t nb;
 
@@ -488,6 +486,8 @@ enum mrc_drop loss_sack(
 	else
 		rtt_ns = rtt_of(s, now_ns, qp, view.ack, rtx, sack->timestamp);
 	view.sent_ns = rtt_ns == MRC_NSCC_NO_RTT ? 0 : now_ns - rtt_ns;
+	if (rtt_ns <= probe_overdue_ns(qp))
+		view.wait_ns = probe_overdue_ns(qp);
 	note_spurious(s, qp, pkt, &view);
 	feed_path(s, now_ns, qp, sack, &view, rtt_ns);
 	nb = ack_view(s, qp, &view);

@@ -228,6 +228,7 @@ static int to_rtr(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	qp->rx_window = (uint32_t)attr->mpr_dest * MRC_MPR_UNIT;
 	qp->rx_edge = mrc_psn_add(qp->rcv.cack, (int32_t)qp->rx_window);
 	qp->sack_next = attr->rq_psn;
+	qp->gap_next = attr->rq_psn;
 	qp->sack_bytes = 0;
 	qp->rcvd_len = 0;
 	qp->due = 0;

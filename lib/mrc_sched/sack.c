@@ -9,6 +9,10 @@
  */
 #include "engine.h"
 
+enum {
+	GAP_WORDS = 16, /* words of the receive map looked at for the next gap */
+};
+
 void sack_ack_want(struct mrc_sched *s, struct mrc_sched_qp *qp, enum due what)
 {
 	qp->due |= (uint8_t)what;
@@ -106,15 +110,13 @@ static void pdcids(const struct mrc_sched *s, const struct mrc_sched_qp *qp, uin
  * that is to be a multiple of something may lie below the left edge, where all is received.
  */
 /* spec */
-static mrc_psn_t walk(const struct mrc_sched *s, struct mrc_sched_qp *qp, bool oldest)
+static mrc_psn_t walk(const struct mrc_sched *s, struct mrc_sched_qp *qp)
 {
 	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1), base = qp->sack_next, newest;
 	uint32_t align = s->proto.choice.sack_base_align;
 
 	if (mrc_psn_lt(base, low) || mrc_psn_lt(qp->rcv.max_rcv, base))
 		base = low;
-	if (oldest && mrc_psn_lt(low, base))
-		return mrc_psn(low.v - low.v % align); /* the walk goes on from where it was */
 	base = mrc_psn(base.v - base.v % align);
 	if (mrc_psn_diff(mrc_psn_add(base, MRC_SACK_BITS - 1), qp->rcv.max_rcv) < 0) {
 		qp->sack_next = mrc_psn_add(base, MRC_SACK_BITS);
@@ -126,6 +128,41 @@ static mrc_psn_t walk(const struct mrc_sched *s, struct mrc_sched_qp *qp, bool o
 	base = mrc_psn(low.v - low.v % align);
 	qp->sack_next = low;
 	return mrc_psn_lt(newest, base) ? base : newest;
+}
+
+/* First missing PSN from here on, or where the search was given up. */
+static mrc_psn_t next_gap(const struct mrc_sched *s, const struct mrc_sched_qp *qp, mrc_psn_t from)
+{
+	for (uint32_t i = 0; i < GAP_WORDS && mrc_psn_lt(from, qp->rcv.max_rcv); i++) {
+		uint64_t missing = ~rcvmap_word(&qp->rcv, &s->rcv_chunks, from);
+
+		if (missing != 0)
+			return mrc_psn_add(from, __builtin_ctzll(missing));
+		from = mrc_psn_add(from, MRC_SACK_BITS);
+	}
+	return from;
+}
+
+/*
+ * Bitmap base of an answer to a probe or a retransmission: the requester mends holes. Goes from gap
+ * to gap, beginning at the oldest, beside the walk over all arrivals; a large window with few holes
+ * needs as many answers as it has holes.
+ */
+static mrc_psn_t walk_gaps(const struct mrc_sched *s, struct mrc_sched_qp *qp)
+{
+	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1), base = qp->gap_next;
+
+	qp->gap_turn = !qp->gap_turn;
+	if (qp->gap_turn)
+		return mrc_psn(low.v - low.v % s->proto.choice.sack_base_align);
+	low = mrc_psn_add(low, MRC_SACK_BITS);
+	if (mrc_psn_lt(base, low) || mrc_psn_lt(qp->rcv.max_rcv, base))
+		base = low;
+	base = next_gap(s, qp, base);
+	if (mrc_psn_lt(qp->rcv.max_rcv, base))
+		base = mrc_psn_add(low, -MRC_SACK_BITS);
+	qp->gap_next = mrc_psn_add(base, MRC_SACK_BITS);
+	return mrc_psn(base.v - base.v % s->proto.choice.sack_base_align);
 }
 
 /* The word at base; PSNs up to the left edge read as received. */
@@ -206,7 +243,7 @@ void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct trigger *t, struct mrc_pkt *pkt_out)
 {
 	struct mrc_pkt_sack *sack = &pkt_out->sack;
-	mrc_psn_t base = walk(s, qp, t->rtx || t->probe);
+	mrc_psn_t base = t->rtx || t->probe ? walk_gaps(s, qp) : walk(s, qp);
 	uint32_t ooo = qp->rcv.nb_ooo;
 
 	pkt_out->opcode = MRC_OP_SACK;

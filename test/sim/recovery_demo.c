@@ -14,9 +14,9 @@
 
 enum {
 	NB_SLOTS = 256,
-	FAULT_SLOT = 20, /* a plane goes silent */
-	HEALED_SLOT = 40,
-	LAST_SLOT = 70,
+	FAULT_SLOT = 10, /* a plane goes silent */
+	HEALED_SLOT = 20,
+	LAST_SLOT = 40,
 };
 
 /* Stops sides at random. */
@@ -189,7 +189,7 @@ static void demo_one(const struct machine *m, bool fault, struct run *run)
 	pair_destroy(p);
 }
 
-static void demo_run(const struct machine *m)
+static void demo_run(const struct machine *m, bool judged)
 {
 	struct run sick = {0}, well = {0};
 	double before, during, after, same;
@@ -207,29 +207,32 @@ static void demo_run(const struct machine *m)
 	snprintf(what, sizeof(what), "%s: during it, over the same time without", m->name);
 	rec_row(what, during, "ratio", REC_INFO, 0);
 	snprintf(what, sizeof(what), "%s: after it, over the same time without", m->name);
-	rec_row(what, after / same, "ratio", REC_GE, 0.9);
-	snprintf(what, sizeof(what), "%s: last third over first, no fault", m->name);
-	rec_row(what, same / before, "ratio", REC_GE, 0.75);
+	rec_row(what, after / same, "ratio", judged ? REC_GE : REC_INFO, 0.9);
+	snprintf(what, sizeof(what), "%s: last half over first quarter, no fault", m->name);
+	rec_row(what, same / before, "ratio", judged ? REC_GE : REC_INFO, 0.5);
 	snprintf(what, sizeof(what), "%s: QP errors", m->name);
 	rec_row(what, (double)(sick.nb_errors + well.nb_errors), "", REC_EQ, 0);
 }
 
 void rec_demo(void)
 {
-	struct mrc_nscc_cfg own = demo_cc(200000, 0), wide = demo_cc(1000000, 4000000);
-	struct mrc_nscc_cfg floor = wide;
+	struct mrc_nscc_cfg own = demo_cc(200000, 0), bare = demo_cc(1000000, 4000000);
+	struct mrc_nscc_cfg wide = bare;
 
-	floor.min_base_rtt_ns = 1000000;
-	rec_table("demo", "four planes of 1 Gb/s, one of them silent for 2 s, hosts that stop");
-	demo_run(&(struct machine){"quiet, 200 us", &own, 1000, 100 * PAIR_US, 0, 0, 0});
+	wide.min_base_rtt_ns = 1000000;
+	rec_table("demo",
+		"four planes of 1 Gb/s, one of them silent for 1 s, sides that stop for 1-20 ms");
+	demo_run(&(struct machine){"quiet, 200 us", &own, 1000, 100 * PAIR_US, 0, 0, 0}, true);
 	demo_run(&(struct machine){"stopped half of the time, 200 us", &own, 1000, 100 * PAIR_US,
-		PAIR_MS, 20 * PAIR_MS, 10 * PAIR_MS});
-	demo_run(&(struct machine){"half, 20 us but 1 ms said", &wide, 1000, 10 * PAIR_US, PAIR_MS,
-		20 * PAIR_MS, 10 * PAIR_MS});
-	demo_run(&(struct machine){"half, 20 us but 1 ms said, floor", &floor, 1000, 10 * PAIR_US,
-		PAIR_MS, 20 * PAIR_MS, 10 * PAIR_MS});
-	demo_run(&(struct machine){"nearly always, 20 us but 1 ms said", &wide, 10000, 10 * PAIR_US,
-		PAIR_MS, 20 * PAIR_MS, 3 * PAIR_MS});
-	demo_run(&(struct machine){"nearly always, floor", &floor, 10000, 10 * PAIR_US, PAIR_MS,
-		20 * PAIR_MS, 3 * PAIR_MS});
+			 PAIR_MS, 20 * PAIR_MS, 10 * PAIR_MS},
+		true);
+	demo_run(&(struct machine){"stopped half of the time, 20 us, 1 ms configured", &wide, 1000,
+			 10 * PAIR_US, PAIR_MS, 20 * PAIR_MS, 10 * PAIR_MS},
+		true);
+	demo_run(&(struct machine){"stopped nearly always, 20 us, 1 ms configured", &wide, 10000,
+			 10 * PAIR_US, PAIR_MS, 20 * PAIR_MS, 3 * PAIR_MS},
+		true);
+	demo_run(&(struct machine){"the same without min_base_rtt", &bare, 10000, 10 * PAIR_US,
+			 PAIR_MS, 20 * PAIR_MS, 3 * PAIR_MS},
+		false);
 }
