@@ -26,13 +26,29 @@ static int area_alloc(struct mrc_area *area, uint64_t len, char *reason)
 	return MRC_OK;
 }
 
+/* Room on the disk for all of it: a page that finds none later would be a fatal signal. */
+static bool area_reserve(int fd, uint64_t len)
+{
+	int err;
+
+	if (ftruncate(fd, (off_t)len) != 0)
+		return false;
+	err = posix_fallocate(fd, 0, (off_t)len);
+	if (err == 0)
+		return true;
+	/* What it got of a full disk is given back. */
+	(void)!ftruncate(fd, 0);
+	errno = err;
+	return false;
+}
+
 static int area_map(struct mrc_area *area, const char *path, uint64_t len, bool write, char *reason)
 {
 	int fd = open(
 		path, write ? O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0644);
 	void *mem = MAP_FAILED;
 
-	if (fd >= 0 && (!write || ftruncate(fd, (off_t)len) == 0))
+	if (fd >= 0 && (!write || area_reserve(fd, len)))
 		mem = mmap(
 			NULL, len, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
 	if (mem == MAP_FAILED)

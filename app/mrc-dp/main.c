@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,17 @@ static void help(FILE *out)
 		out);
 }
 
+/* A result that reached nobody is no success. */
+static int outcome(int code)
+{
+	bool lost = fflush(stdout) != 0 || ferror(stdout) != 0;
+
+	if (!lost || code != MRC_EXIT_GOOD)
+		return code;
+	fputs("mrc-dp: standard output: cannot be written; the result is lost\n", stderr);
+	return MRC_EXIT_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -38,14 +50,14 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return outcome(commands[i].run(argc - 1, argv + 1));
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		help(stdout);
-		return 0;
+		return outcome(MRC_EXIT_GOOD);
 	}
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
 		puts("mrc-dp " MRC_VERSION);
-		return 0;
+		return outcome(MRC_EXIT_GOOD);
 	}
 	if (argc > 1)
 		fprintf(stderr, "mrc-dp: command line: \"%s\" is no command; try --help\n",

@@ -6,9 +6,11 @@ import json
 import os
 import random
 import signal
+import subprocess
 import tempfile
 
-from common import MRC_DP, ROOT, SEED, Process, case, equal, main, only_json, run, true, wait_until
+from common import (MRC_DP, ROOT, SEED, Process, case, equal, main, need_root, only_json, run, true,
+                    wait_until)
 
 FIELDS = ("goodput_gbps", "bytes_verified", "bytes_corrupt", "qp_errors", "retransmitted_packets",
           "planes", "drops", "seconds", "timeline")
@@ -103,6 +105,34 @@ def missing_or_empty_file_is_refused():
         true(done.code > 0 and done.seconds < 2, f"{path}: exit {done.code} after {done.seconds} s")
         equal(len(done.err.strip().split("\n")), 1, done.err)
         true(path in done.err, done.err)
+
+
+@case
+def full_disk_is_refused():
+    """The file to store does not fit: said at the start, not found out by a fatal signal."""
+    need_root()
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = os.path.join(folder, "source"), os.path.join(folder, "disk", "target")
+        os.mkdir(os.path.dirname(target))
+        with open(source, "wb") as out:
+            out.write(bytes(400000))
+        script = (f"mount -t tmpfs -o size=64k none {os.path.dirname(target)} && "
+                  f"exec {MRC_DP} demo --file {source} --store {target}")
+        done = run(["unshare", "-m", "sh", "-c", script], seconds=30)
+        equal(done.code, 3, done.err[-2000:])
+        equal(len(done.err.strip().split("\n")), 1, done.err)
+        for word in ("store", target, "No space left"):
+            true(word in done.err, f"no '{word}' in: {done.err}")
+
+
+@case
+def result_that_cannot_be_written_is_no_success():
+    for arguments in (["demo", "--json", "--seconds", "0.5"], ["--version"], ["run", "--help"]):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([MRC_DP, *arguments], stdout=full, stderr=subprocess.PIPE,
+                                  text=True, timeout=60, check=False)
+        equal(done.returncode, 1, f"{arguments}: {done.stderr}")
+        true("standard output" in done.stderr, done.stderr)
 
 
 @case

@@ -288,7 +288,7 @@ static int write_json(const char *path, const json_t *result)
 	if (file != NULL) {
 		err = json_dumpf(result, file, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 		fputc('\n', file);
-		if (file != stdout && fclose(file) != 0)
+		if ((file == stdout ? fflush(file) : fclose(file)) != 0)
 			err = 1;
 	}
 	if (err != 0)
