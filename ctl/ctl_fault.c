@@ -6,6 +6,8 @@
 
 #include "mrc_opcode.h"
 
+#define YEAR_NS (365ull * 86400 * 1000000000)
+
 const struct mrc_ctl_name mrc_ctl_class_names[] = {
 	{"host_up", 1u << MRC_FABRIC_HOST_UP},
 	{"host_down", 1u << MRC_FABRIC_HOST_DOWN},
@@ -219,8 +221,8 @@ static const struct mrc_ctl_field fault_fields[] = {
 		MRC_CTL_AT(S, fault.kind),
 		.names = kind_names},
 	MRC_CTL_STRING("name", S, name, 1),
-	MRC_CTL_UNIT("at", S, at_ns, MRC_CTL_UNIT_TIME, 0, 0),
-	MRC_CTL_UNIT("for", S, for_ns, MRC_CTL_UNIT_TIME, 0, 0),
+	MRC_CTL_UNIT("at", S, at_ns, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
+	MRC_CTL_UNIT("for", S, for_ns, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
 	MRC_CTL_WHERE(S, fault.where),
 	MRC_CTL_RATIO("rate", S, fault.rate, 0, 1),
 	MRC_CTL_UINT("burst", S, fault.burst, 1, 1000000),

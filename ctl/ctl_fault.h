@@ -11,7 +11,7 @@
 #include "ctl_decode.h"
 #include "mrc_fabric.h"
 
-#define MRC_CTL_FAULT_NAME 32
+#define MRC_CTL_FAULT_NAME 64
 
 struct mrc_ctl_fault {
 	char name[MRC_CTL_FAULT_NAME]; /* for people; "" = none */

@@ -23,29 +23,8 @@ static const struct mrc_ctl_name forward_names[] = {
 	{"ecmp", MRC_FABRIC_ECMP}, {"stev", MRC_FABRIC_STEV}, {NULL, 0}};
 static const struct mrc_ctl_name role_names[] = {
 	{"requester", MRC_CFG_REQUESTER}, {"responder", MRC_CFG_RESPONDER}, {NULL, 0}};
-static const struct mrc_ctl_name fault_names[] = {{"loss", MRC_FABRIC_LOSS},
-	{"silent_discard", MRC_FABRIC_DISCARD}, {"duplicate", MRC_FABRIC_DUPLICATE},
-	{"reorder", MRC_FABRIC_REORDER}, {"delay", MRC_FABRIC_DELAY}, {"jitter", MRC_FABRIC_JITTER},
-	{"corrupt", MRC_FABRIC_CORRUPT}, {"ecn_all", MRC_FABRIC_ECN_ALL}, {"rate", MRC_FABRIC_RATE},
-	{"carrier", MRC_FABRIC_CARRIER}, {"flap", MRC_FABRIC_FLAP}, {NULL, 0}};
-static const struct mrc_ctl_name class_names[] = {{"host_up", 1u << MRC_FABRIC_HOST_UP},
-	{"host_down", 1u << MRC_FABRIC_HOST_DOWN}, {"leaf_up", 1u << MRC_FABRIC_LEAF_UP},
-	{"leaf_down", 1u << MRC_FABRIC_LEAF_DOWN}, {"all", 0}, {NULL, 0}};
 
 /* ---- custom decoders ------------------------------------------------------------------------- */
-
-/* A small non-negative index; the member is an int32_t that holds -1 when the key is absent. */
-static int decode_index(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *field,
-	const json_t *value, void *member)
-{
-	int32_t *out = member;
-
-	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-		json_integer_value(value) > 65535)
-		return mrc_ctl_fail(ctx, value, "want a whole number from 0 to 65535");
-	*out = (int32_t)json_integer_value(value);
-	return MRC_OK;
-}
 
 /* Seconds, whole or not, to nanoseconds. */
 static int decode_seconds(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *field,
@@ -59,7 +38,7 @@ static int decode_seconds(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *f
 	return MRC_OK;
 }
 
-#define INDEX(k, s, m) MRC_CTL_CUSTOM(k, s, m, decode_index)
+#define INDEX(k, s, m) MRC_CTL_CUSTOM(k, s, m, mrc_ctl_decode_index)
 #define TIME(k, s, m)  MRC_CTL_UNIT(k, s, m, MRC_CTL_UNIT_TIME, 0, 0)
 
 /* ---- planes and endpoints ----------------------------------------------------------------------
@@ -146,7 +125,7 @@ static const struct mrc_ctl_field neighbour_elem = {.type = MRC_CTL_TYPE_OBJECT,
 	.table = &neighbour_table};
 
 static const struct mrc_ctl_field lcore_elem = {
-	.type = MRC_CTL_TYPE_CUSTOM, .size = sizeof(int32_t), .decode = decode_index};
+	.type = MRC_CTL_TYPE_CUSTOM, .size = sizeof(int32_t), .decode = mrc_ctl_decode_index};
 
 static int endpoint_check(struct mrc_ctl_ctx *ctx, void *obj)
 {
@@ -290,56 +269,6 @@ static const struct mrc_ctl_table qp_table = {qp_fields, sizeof(struct mrc_cfg_q
 /* ---- fabric ------------------------------------------------------------------------------------
  */
 
-static int fault_check(struct mrc_ctl_ctx *ctx, void *obj)
-{
-	struct mrc_cfg_fault *fault = obj;
-
-	fault->fault.burst = 1;
-	if (fault->fault.where.classes == 0 && fault->fault.kind == MRC_FABRIC_CARRIER &&
-		fault->fault.where.leaf == MRC_FABRIC_ANY &&
-		fault->fault.where.spine == MRC_FABRIC_ANY &&
-		fault->fault.where.plane == MRC_FABRIC_ANY)
-		return mrc_ctl_fail_key(ctx, "kind",
-			"would take the carrier of the whole fabric; name a plane, leaf, spine or "
-			"host");
-	return MRC_OK;
-}
-
-static const struct mrc_ctl_field fault_fields[] = {
-	{.key = "kind",
-		.type = MRC_CTL_TYPE_ENUM,
-		.flags = MRC_CTL_REQUIRED,
-		MRC_CTL_AT(struct mrc_cfg_fault, fault.kind),
-		.names = fault_names},
-	TIME("at", struct mrc_cfg_fault, at_ns),
-	TIME("for", struct mrc_cfg_fault, for_ns),
-	INDEX("plane", struct mrc_cfg_fault, fault.where.plane),
-	INDEX("leaf", struct mrc_cfg_fault, fault.where.leaf),
-	INDEX("spine", struct mrc_cfg_fault, fault.where.spine),
-	INDEX("host", struct mrc_cfg_fault, fault.where.host),
-	MRC_CTL_ENUM("direction", struct mrc_cfg_fault, fault.where.classes, class_names),
-	MRC_CTL_RATIO("rate", struct mrc_cfg_fault, fault.rate, 0, 1),
-	MRC_CTL_UNIT("delay", struct mrc_cfg_fault, fault.param, MRC_CTL_UNIT_TIME, 0, 0),
-	MRC_CTL_UNIT("bits", struct mrc_cfg_fault, fault.param, MRC_CTL_UNIT_RATE, 1, 0),
-	TIME("up", struct mrc_cfg_fault, fault.spread),
-	MRC_CTL_END,
-};
-static const struct mrc_ctl_table fault_table = {
-	fault_fields, sizeof(struct mrc_cfg_fault), fault_check};
-
-static void fault_init(void *elem)
-{
-	struct mrc_cfg_fault *fault = elem;
-
-	memset(fault, 0, sizeof(*fault));
-	fault->fault.where = mrc_fabric_everywhere();
-}
-
-static const struct mrc_ctl_field fault_elem = {.type = MRC_CTL_TYPE_OBJECT,
-	.size = sizeof(struct mrc_cfg_fault),
-	.table = &fault_table,
-	.init = fault_init};
-
 static const struct mrc_ctl_field fabric_fields[] = {
 	MRC_CTL_UINT("leaves", struct mrc_cfg_fabric, leaves, 1, 64),
 	MRC_CTL_UINT("spines", struct mrc_cfg_fabric, spines, 1, 64),
@@ -358,8 +287,8 @@ static const struct mrc_ctl_field fabric_fields[] = {
 	MRC_CTL_UNIT("seed", struct mrc_cfg_fabric, seed, MRC_CTL_UNIT_HEX, 0, 0),
 	MRC_CTL_UINT("packets", struct mrc_cfg_fabric, max_packets, 64, 1000000),
 	INDEX("lcore", struct mrc_cfg_fabric, lcore),
-	MRC_CTL_ARRAY(
-		"faults", struct mrc_cfg_fabric, faults, nb_faults, &fault_elem, 0, fault_init),
+	MRC_CTL_ARRAY("faults", struct mrc_cfg_fabric, faults, nb_faults, &mrc_ctl_fault_elem, 0,
+		mrc_ctl_fault_init),
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table fabric_table = {

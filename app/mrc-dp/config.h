@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ctl_fault.h"
 #include "mrc_fabric.h"
 #include "mrc_load.h"
 #include "mrc_nscc.h"
@@ -106,11 +107,6 @@ struct mrc_cfg_qp {
 	bool per_packet_timers;
 };
 
-struct mrc_cfg_fault {
-	uint64_t at_ns, for_ns; /* since the workload began; for_ns 0 = for ever */
-	struct mrc_fabric_fault fault;
-};
-
 struct mrc_cfg_fabric {
 	bool present;
 	uint32_t leaves, spines, hosts_per_leaf;
@@ -122,7 +118,7 @@ struct mrc_cfg_fabric {
 	uint32_t max_packets;
 	int32_t lcore;
 	uint32_t nb_faults;
-	struct mrc_cfg_fault faults[MRC_CFG_MAX_EVENTS];
+	struct mrc_ctl_fault faults[MRC_CFG_MAX_EVENTS]; /* counted from the workload's begin */
 };
 
 enum mrc_cfg_oob_mode {

@@ -274,7 +274,10 @@ static int ev_resolve(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 static int fabric_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg)
 {
 	const struct mrc_cfg_fabric *fabric = &cfg->fabric;
-	uint32_t users = 0;
+	const struct mrc_ctl_shape shape = {cfg->endpoints[0].nb_planes, fabric->leaves,
+		fabric->spines, fabric->leaves * fabric->hosts_per_leaf};
+	uint32_t users = 0, nb;
+	int32_t index;
 
 	for (uint32_t e = 0; e < cfg->nb_endpoints; e++)
 		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++)
@@ -288,21 +291,14 @@ static int fabric_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg)
 			"%u leaves with %u hosts each cannot hold %u endpoints; raise one of them",
 			fabric->leaves, fabric->hosts_per_leaf, cfg->nb_endpoints);
 	for (uint32_t f = 0; f < fabric->nb_faults; f++) {
-		const struct mrc_fabric_where *where = &fabric->faults[f].fault.where;
+		const char *part =
+			mrc_ctl_where_check(&fabric->faults[f].fault.where, &shape, &index, &nb);
 		char key[KEY_LEN];
 
-		snprintf(key, sizeof(key), "fabric.faults[%u].plane", f);
-		if (where->plane >= (int32_t)cfg->endpoints[0].nb_planes)
-			return mrc_ctl_fail_key(ctx, key, "%d: planes go from 0 to %u",
-				where->plane, cfg->endpoints[0].nb_planes - 1);
-		snprintf(key, sizeof(key), "fabric.faults[%u].leaf", f);
-		if (where->leaf >= (int32_t)fabric->leaves)
-			return mrc_ctl_fail_key(ctx, key, "%d: leaves go from 0 to %u", where->leaf,
-				fabric->leaves - 1);
-		snprintf(key, sizeof(key), "fabric.faults[%u].spine", f);
-		if (where->spine >= (int32_t)fabric->spines)
-			return mrc_ctl_fail_key(ctx, key, "%d: spines go from 0 to %u",
-				where->spine, fabric->spines - 1);
+		if (part == NULL)
+			continue;
+		snprintf(key, sizeof(key), "fabric.faults[%u].%s", f, part);
+		return mrc_ctl_fail_key(ctx, key, "%d: %ss go from 0 to %u", index, part, nb - 1);
 	}
 	return MRC_OK;
 }

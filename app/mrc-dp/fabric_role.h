@@ -40,7 +40,7 @@ struct mrc_fabric_role {
 	uint32_t backlog_len; /* bytes in front of a host link above which its ring rests */
 	uint64_t last_ns;
 	struct mrc_fabric_port ports[MRC_FABRIC_ROLE_HOSTS][MRC_MAX_PLANES];
-	const struct mrc_cfg_fault *faults;
+	const struct mrc_ctl_fault *faults;
 	uint32_t nb_faults;
 	_Atomic bool begin; /* asks the role to start the clock of the scheduled faults */
 	bool begun;

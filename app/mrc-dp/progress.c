@@ -109,7 +109,7 @@ void mrc_progress_faults(struct mrc_mgmt *m, uint64_t now_ns)
 	if (m->progress == NULL || m->fabric == NULL)
 		return;
 	for (uint32_t f = 0; f < m->cfg->fabric.nb_faults; f++) {
-		const struct mrc_cfg_fault *fault = &m->cfg->fabric.faults[f];
+		const struct mrc_ctl_fault *fault = &m->cfg->fabric.faults[f];
 		uint64_t begin_ns = m->begin_ns + fault->at_ns;
 
 		if (now_ns >= begin_ns && !(m->faults_told >> f & 1)) {

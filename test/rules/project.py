@@ -88,7 +88,7 @@ def schema_names(node):
 def check_schema(tree):
     """The schema of each program and its decoder tables know the same keys."""
     yield from schema_against(tree, "config/mrc-dp.schema.json",
-                              r"app/mrc-dp/config\w*\.c|ctl/ctl_proto\.c")
+                              r"app/mrc-dp/config\w*\.c|ctl/ctl_(proto|fault)\.[ch]")
     yield from schema_against(tree, "config/mrc-fabric.schema.json",
                               r"app/mrc-fabric/fab_config\.c|ctl/ctl_(proto|fault)\.[ch]")
 

@@ -1,37 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* scenario.c - reading a scenario file: tables of the keys, then what one key alone cannot tell. */
-#include "scenario_private.h"
+#include "scenario.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define SECOND_NS     1000000000ull
+#define YEAR_NS       (365ull * 86400 * SECOND_NS)
+#define TIME(k, s, m) MRC_CTL_UNIT(k, s, m, MRC_CTL_UNIT_TIME, 0, YEAR_NS)
+#define SIZE(k, s, m) MRC_CTL_UNIT(k, s, m, MRC_CTL_UNIT_SIZE, 0, UINT32_MAX - 1)
+#define RATE(k, s, m) MRC_CTL_UNIT(k, s, m, MRC_CTL_UNIT_RATE, 0, 100000000000000ull)
+#define PRESENT(type_, k, s, m, p, unit_, lo, hi)                                                  \
+	{                                                                                          \
+		.key = (k), .type = (type_), .flags = MRC_CTL_PRESENT, MRC_CTL_AT(s, m),           \
+		.present_offset = (uint32_t)offsetof(s, p), .unit = (unit_), .min = (lo),          \
+		.max = (hi)                                                                        \
+	}
+
 /* ---- links of the fabric */
 
-int sim_decode_index(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *field,
-	const json_t *value, void *member)
-{
-	json_int_t n = json_integer_value(value);
-
-	if (!json_is_integer(value) || n < 0 || n > 65535)
-		return mrc_ctl_fail(ctx, value, "is no index, give a number from 0 on");
-	*(int32_t *)member = (int32_t)n;
-	return MRC_OK;
-}
-
-const struct mrc_ctl_name sim_class_names[] = {
-	{"host_up", 1u << MRC_FABRIC_HOST_UP},
-	{"host_down", 1u << MRC_FABRIC_HOST_DOWN},
-	{"leaf_up", 1u << MRC_FABRIC_LEAF_UP},
-	{"leaf_down", 1u << MRC_FABRIC_LEAF_DOWN},
-	{"host", 1u << MRC_FABRIC_HOST_UP | 1u << MRC_FABRIC_HOST_DOWN},
-	{"uplink", 1u << MRC_FABRIC_LEAF_UP | 1u << MRC_FABRIC_LEAF_DOWN},
-	{"all", 0},
-	{NULL, 0},
-};
-
 static const struct mrc_ctl_field link_fields[] = {
-	WHERE(struct sim_link, where),
+	MRC_CTL_WHERE(struct sim_link, where),
 	PRESENT(MRC_CTL_TYPE_UINT, "rate", struct sim_link, rate_bps, has_rate, MRC_CTL_UNIT_RATE,
 		0, 0),
 	PRESENT(MRC_CTL_TYPE_UINT, "delay", struct sim_link, delay_ns, has_delay, MRC_CTL_UNIT_TIME,
@@ -455,38 +445,36 @@ static const struct mrc_ctl_field scenario_fields[] = {
 	MRC_CTL_CUSTOM("choice", struct scenario, proto, decode_choice),
 	MRC_CTL_OBJECT("load", struct scenario, load, &load_table),
 	MRC_CTL_OBJECT("rc", struct scenario, rc, &rc_table),
-	MRC_CTL_ARRAY(
-		"faults", struct scenario, faults, nb_faults, &sim_fault_elem, 0, sim_fault_init),
+	MRC_CTL_ARRAY("faults", struct scenario, faults, nb_faults, &mrc_ctl_fault_elem, 0,
+		mrc_ctl_fault_init),
 	MRC_CTL_ARRAY("pauses", struct scenario, pauses, nb_pauses, &pause_elem, 0, NULL),
 	MRC_CTL_OBJECT("run", struct scenario, run, &run_table),
 	MRC_CTL_ARRAY("expect", struct scenario, expect, nb_expect, &expect_elem, 0, NULL),
 	MRC_CTL_END,
 };
 
-static bool index_fits(int32_t index, uint32_t nb)
-{
-	return index == MRC_FABRIC_ANY || (uint32_t)index < nb;
-}
-
 static int where_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc, const char *array,
-	uint32_t i, const struct mrc_fabric_where *w)
+	uint32_t i, const struct mrc_fabric_where *where)
 {
-	const struct {
-		const char *key;
-		int32_t index;
-		uint32_t nb;
-	} parts[] = {{"plane", w->plane, sc->fabric.planes}, {"leaf", w->leaf, sc->fabric.leaves},
-		{"spine", w->spine, sc->fabric.spines}, {"host", w->host, scenario_nb_hosts(sc)}};
+	const struct mrc_ctl_shape shape = {
+		sc->fabric.planes, sc->fabric.leaves, sc->fabric.spines, scenario_nb_hosts(sc)};
+	int32_t index;
+	uint32_t nb;
+	const char *part = mrc_ctl_where_check(where, &shape, &index, &nb);
 	char key[96];
 
-	for (int p = 0; p < 4; p++) {
-		if (index_fits(parts[p].index, parts[p].nb))
-			continue;
-		snprintf(key, sizeof(key), "%s[%u].%s", array, i, parts[p].key);
-		return mrc_ctl_fail_key(ctx, key, "is not there, the fabric has 0 .. %u",
-			parts[p].nb == 0 ? 0 : parts[p].nb - 1);
-	}
-	return MRC_OK;
+	if (part == NULL)
+		return MRC_OK;
+	snprintf(key, sizeof(key), "%s[%u].%s", array, i, part);
+	return mrc_ctl_fail_key(
+		ctx, key, "is not there, the fabric has 0 .. %u", nb == 0 ? 0 : nb - 1);
+}
+
+/* Times in a scenario count from the start of the run. */
+static void fault_place(struct mrc_ctl_fault *plan)
+{
+	plan->fault.start_ns = plan->at_ns;
+	plan->fault.end_ns = plan->for_ns != 0 ? plan->at_ns + plan->for_ns : 0;
 }
 
 static int load_check(struct mrc_ctl_ctx *ctx, struct scenario *sc)
@@ -532,8 +520,10 @@ static int scenario_check(struct mrc_ctl_ctx *ctx, void *obj)
 	/* One port can be kept exact; several have to be fed in turn. */
 	if (sc->host.nic_packets == SIM_AUTO)
 		sc->host.nic_packets = sc->fabric.planes > 1 ? 4 : 0;
-	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_faults; i++)
+	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_faults; i++) {
+		fault_place(&sc->faults[i]);
 		err = where_check(ctx, sc, "faults", i, &sc->faults[i].fault.where);
+	}
 	for (uint32_t i = 0; err == MRC_OK && i < sc->fabric.nb_links; i++)
 		err = where_check(ctx, sc, "fabric.links", i, &sc->fabric.links[i].where);
 	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_pauses; i++) {
@@ -679,7 +669,6 @@ int scenario_read(const char *path, char *const *sets, uint32_t nb_sets,
 		err = apply_set(root, sets[i], error_out);
 	sc = err == MRC_OK ? malloc(sizeof(*sc)) : NULL;
 	if (sc != NULL) {
-		sim_fault_names_fill();
 		scenario_default(sc);
 		err = mrc_ctl_decode(path, root, &scenario_table, sc, error_out);
 	}

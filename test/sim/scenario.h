@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "ctl_decode.h"
+#include "ctl_fault.h"
 #include "mrc_fabric.h"
 #include "mrc_load.h"
 #include "mrc_pattern.h"
@@ -124,12 +125,6 @@ struct sim_pause {
 	uint64_t at_ns, for_ns;
 };
 
-struct sim_fault {
-	struct mrc_fabric_fault fault;
-	uint64_t at_ns, for_ns;
-	char name[64];
-};
-
 struct sim_expect {
 	char value[96]; /* path into the result, "flows.fct_us.max" */
 	bool has_min, has_max;
@@ -159,7 +154,7 @@ struct scenario {
 	struct sim_rc rc;
 	struct sim_run run;
 	uint32_t nb_faults;
-	struct sim_fault faults[SIM_MAX_FAULTS];
+	struct mrc_ctl_fault faults[SIM_MAX_FAULTS];
 	uint32_t nb_pauses;
 	struct sim_pause pauses[SIM_MAX_PAUSES];
 	uint32_t nb_expect;

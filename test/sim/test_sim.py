@@ -102,14 +102,19 @@ def schema_keys(node):
 def test_documents():
     """Decoder, schema and manual page name the same keys; every scenario fits the schema."""
     code = ""
-    for path in glob.glob(os.path.join(HERE, "scenario*.c")):
+    shared = glob.glob(os.path.join(ROOT, "ctl", "ctl_fault.[ch]"))
+    for path in glob.glob(os.path.join(HERE, "scenario*.c")) + shared:
         with open(path, encoding="utf-8") as file:
             code += file.read()
     rows = r'(?:MRC_CTL_[A-Z]+|TIME|SIZE|RATE|PRESENT)\s*\(\s*(?:MRC_CTL_TYPE_[A-Z]+,\s*)?"(\w+)"'
     in_code = set(re.findall(rows, code)) | set(re.findall(r'\.key = "(\w+)"', code))
     with open(os.path.join(ROOT, "config", "scenario.schema.json"), encoding="utf-8") as file:
         schema = json.load(file)
-    in_schema = set(schema_keys(schema))
+    fault = schema["definitions"]["fault"]
+    in_schema = set(schema_keys(schema)) | set(schema_keys(fault))
+    for other in ("mrc-dp", "mrc-fabric"):
+        with open(os.path.join(ROOT, "config", f"{other}.schema.json"), encoding="utf-8") as file:
+            check(json.load(file)["definitions"]["fault"] == fault, f"{other}: faults differ")
     with open(os.path.join(ROOT, "doc", "man", "mrc-sim.1.scd"), encoding="utf-8") as file:
         manual = file.read().replace("\\_", "_")
     in_manual = set(re.findall(r"^\*(\w+)\* \(", manual, re.M))

@@ -48,7 +48,8 @@ static const char full[] =
 	"   \"packets\": 4096, \"lcore\": 1,"
 	"   \"faults\": [{\"kind\": \"loss\", \"at\": \"1s\", \"for\": \"2s\", \"plane\": 0,"
 	"     \"leaf\": 0, \"spine\": 1, \"host\": 0, \"direction\": \"leaf_up\", \"rate\": \"1%\","
-	"     \"delay\": \"1us\", \"bits\": \"1G\", \"up\": \"1s\"}]},"
+	"     \"delay\": \"1us\", \"bits\": \"1G\", \"up\": \"1s\","
+	"     \"name\": \"noise\", \"burst\": 4, \"packets\": [\"data\", \"probe\"]}]},"
 	" \"workload\": {\"role\": \"requester\", \"qps\": 4, \"message\": \"1MiB\", \"seconds\": "
 	"2,"
 	"   \"depth\": 4, \"slots\": 6, \"rate\": \"1Gbps\", \"poisson\": true,"
@@ -100,6 +101,8 @@ static void every_key_is_taken(void **state)
 	assert_false(cfg->endpoints[1].planes[0].vlan_set);
 	assert_int_equal(cfg->fabric.faults[0].at_ns, 1000000000);
 	assert_int_equal(cfg->fabric.faults[0].fault.where.spine, 1);
+	assert_int_equal(cfg->fabric.faults[0].fault.burst, 4);
+	assert_int_equal(cfg->fabric.faults[0].fault.match.fields, MRC_FABRIC_MATCH_OPCODE);
 	assert_int_equal(cfg->workload.duration_ns, 2000000000);
 	assert_int_equal(cfg->workload.pacing, MRC_LOAD_POISSON);
 	assert_int_equal(cfg->cc.nscc.algorithm, MRC_NSCC_FIXED);
@@ -251,6 +254,12 @@ static const struct {
 	{TWO(PLANE("fabric"), PLANE("fabric"),
 		 ", \"fabric\": {\"faults\": [{\"kind\": \"carrier\"}]}"),
 		"kind", "whole fabric"},
+	{TWO(PLANE("fabric"), PLANE("fabric"),
+		 ", \"fabric\": {\"faults\": [{\"kind\": \"flap\", \"plane\": 0}]}"),
+		"kind", "down"},
+	{TWO(PLANE("fabric"), PLANE("fabric"),
+		 ", \"fabric\": {\"faults\": [{\"kind\": \"loss\", \"host\": 2}]}"),
+		"fabric.faults[0].host", "0 to 1"},
 	{TWO(PLANE("fabric"), PLANE("fabric"), ", \"fabric\": {\"leaves\": 1}"), "fabric.leaves",
 		"2 endpoints"},
 	{TWO(PLANE("fabric"), PLANE("fabric"), ", \"protocol\": {\"dscp\": {\"control\": 12}}"),
