@@ -141,7 +141,7 @@ static int decode_dscp(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *fiel
 	const json_t *value, void *member)
 {
 	struct mrc_fabric_match *m = member;
-	uint32_t lo, hi;
+	uint32_t lo = 0, hi = 0;
 	int err = range_decode(ctx, value, 63, &lo, &hi);
 
 	m->fields |= MRC_FABRIC_MATCH_DSCP;

@@ -266,6 +266,17 @@ static const struct mrc_ctl_field qp_fields[] = {
 };
 static const struct mrc_ctl_table qp_table = {qp_fields, sizeof(struct mrc_cfg_qp), NULL};
 
+static const struct mrc_ctl_field engine_fields[] = {
+	MRC_CTL_UINT("access_errors", struct mrc_cfg_engine, access_errors, 1, 255),
+	MRC_CTL_UINT("parked_immediates", struct mrc_cfg_engine, parked_imms, 0, 1 << 20),
+	MRC_CTL_BOOL("back_pressure", struct mrc_cfg_engine, back_pressure),
+	MRC_CTL_BOOL("probes", struct mrc_cfg_engine, probes),
+	MRC_CTL_BOOL("loss_by_distance", struct mrc_cfg_engine, loss_by_distance),
+	MRC_CTL_END,
+};
+static const struct mrc_ctl_table engine_table = {
+	engine_fields, sizeof(struct mrc_cfg_engine), NULL};
+
 /* ---- fabric ------------------------------------------------------------------------------------
  */
 
@@ -410,6 +421,7 @@ static const struct mrc_ctl_field file_fields[] = {
 	MRC_CTL_OBJECT("ev", struct mrc_cfg_file, cfg.ev, &ev_table),
 	MRC_CTL_OBJECT("congestion", struct mrc_cfg_file, cfg.cc, &cc_table),
 	MRC_CTL_OBJECT("qp", struct mrc_cfg_file, cfg.qp, &qp_table),
+	MRC_CTL_OBJECT("engine", struct mrc_cfg_file, cfg.engine, &engine_table),
 	{.key = "endpoints",
 		.type = MRC_CTL_TYPE_ARRAY,
 		.flags = MRC_CTL_REQUIRED,

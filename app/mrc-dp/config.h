@@ -153,6 +153,17 @@ struct mrc_cfg_workload {
 	uint64_t drain_ns;        /* how long unfinished work may go on after the end */
 };
 
+/* Rules of the engine that no peer has to know. */
+struct mrc_cfg_engine {
+	uint32_t
+		access_errors; /* access violations until the QP fails; 1 as the protocol demands */
+	uint32_t
+		parked_imms; /* immediates of a worker that may wait for earlier packets; 0 = any */
+	bool back_pressure;  /* tell peers that receive buffers run short */
+	bool probes;         /* send reliability probes */
+	bool loss_by_distance; /* for fabrics where an EV does not pin a path */
+};
+
 struct mrc_cfg {
 	char eal[MRC_CFG_MAX_EAL][MRC_CFG_TEXT];
 	uint32_t nb_eal;
@@ -165,6 +176,7 @@ struct mrc_cfg {
 	struct mrc_cfg_ev ev;
 	struct mrc_cfg_cc cc;
 	struct mrc_cfg_qp qp;
+	struct mrc_cfg_engine engine;
 	uint32_t nb_endpoints;
 	struct mrc_cfg_endpoint endpoints[MRC_CFG_MAX_ENDPOINT];
 	struct mrc_cfg_fabric fabric;

@@ -377,6 +377,8 @@ static void cfg_default(struct mrc_cfg *cfg)
 	cfg->pmtu = 4096;
 	cfg->icrc = true;
 	cfg->timestamps = true;
+	cfg->engine =
+		(struct mrc_cfg_engine){.access_errors = 1, .back_pressure = true, .probes = true};
 	cfg->ev = (struct mrc_cfg_ev){.mode = (enum mrc_ev_mode)MRC_CFG_EV_AUTO,
 		.nb_per_plane = 32,
 		.skip_ns = ev.skip_ns,

@@ -232,6 +232,11 @@ static void engine_cfg(const struct mrc_endpoint *ep, uint32_t worker, struct mr
 	out->icrc = cfg->icrc;
 	out->strict_echo = cfg->strict_echo;
 	out->timestamps = cfg->timestamps;
+	out->access_errors = cfg->engine.access_errors;
+	out->parked_imms = cfg->engine.parked_imms;
+	out->back_pressure = cfg->engine.back_pressure;
+	out->probes = cfg->engine.probes;
+	out->loss_by_distance = cfg->engine.loss_by_distance;
 	out->hooks.placed = mrc_load_placed;
 }
 

@@ -34,6 +34,8 @@ static const char full[] =
 	"   \"gamma\": 0.8, \"max_md_jump\": 0.5},"
 	" \"qp\": {\"mpr\": 8, \"ttl\": 64, \"timeout\": 12, \"linear_retries\": 3,"
 	"   \"exponential_retries\": 7, \"per_packet_timers\": false},"
+	" \"engine\": {\"access_errors\": 3, \"parked_immediates\": 64, \"back_pressure\": false,"
+	"   \"probes\": true, \"loss_by_distance\": false},"
 	" \"endpoints\": ["
 	"  {\"name\": \"a\", \"address\": \"fd00::1\", \"workers\": 2, \"lcores\": [0, 1],"
 	"   \"planes\": [{\"device\": \"fabric\", \"mac\": \"02:00:00:00:00:01\", \"vlan\": 5,"
