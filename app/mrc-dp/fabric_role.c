@@ -6,44 +6,15 @@
 
 #include <rte_cycles.h>
 
+#include "fabric_mbuf.h"
 #include "port.h"
 
 enum {
-	BURST = 32,
-	RUN_EVENTS = 256,
+	BURST = MRC_FABRIC_MBUF_BURST,
 	TX_RING = 64, /* a short queue in front of the wire, as a NIC with byte limits has */
 	RX_RING = 512,
 	CLONE_POOL = 1023,
 };
-
-static void pkt_free(void *ctx, const struct mrc_fabric_pkt *pkt)
-{
-	rte_pktmbuf_free(pkt->ref);
-}
-
-static bool pkt_clone(void *ctx, const struct mrc_fabric_pkt *pkt, struct mrc_fabric_pkt *copy_out)
-{
-	struct mrc_fabric_role *role = ctx;
-	struct rte_mbuf *copy = rte_pktmbuf_alloc(role->pool);
-
-	if (copy == NULL || rte_pktmbuf_tailroom(copy) < pkt->len) {
-		rte_pktmbuf_free(copy);
-		return false;
-	}
-	*copy_out = *pkt;
-	copy_out->data = rte_pktmbuf_mtod(copy, uint8_t *);
-	copy_out->ref = copy;
-	memcpy(copy_out->data, pkt->data, pkt->len);
-	return true;
-}
-
-static uint32_t pkt_tailroom(void *ctx, const struct mrc_fabric_pkt *pkt)
-{
-	const struct rte_mbuf *m = pkt->ref;
-	const uint8_t *end = (const uint8_t *)m->buf_addr + m->buf_len;
-
-	return (uint32_t)(end - (pkt->data + pkt->len));
-}
 
 static int rings_create(struct mrc_fabric_role *role, const struct mrc_cfg *cfg)
 {
@@ -102,8 +73,7 @@ static int fabric_create(
 	struct mrc_fabric_role *role, const struct mrc_cfg *cfg, const struct mrc_env *env)
 {
 	const struct mrc_cfg_fabric *fc = &cfg->fabric;
-	const struct mrc_fabric_ops ops = {
-		.ctx = role, .free = pkt_free, .clone = pkt_clone, .tailroom = pkt_tailroom};
+	const struct mrc_fabric_ops ops = mrc_fabric_mbuf_ops(role->pool);
 	struct mrc_fabric_addr addrs[MRC_FABRIC_ROLE_HOSTS];
 	struct mrc_fabric_cfg fabric;
 
@@ -128,7 +98,7 @@ static int fabric_create(
 	}
 	fabric.addrs = addrs;
 	fabric.nb_addrs = fabric.max_addrs = role->nb_hosts;
-	role->backlog_len = (uint32_t)RTE_MAX(16384ull, fc->rate_bps / 8 / 100000);
+	role->backlog_len = mrc_fabric_mbuf_backlog_len(fc->rate_bps);
 	return mrc_fabric_create(&fabric, env, &ops, &role->fabric);
 }
 
@@ -209,13 +179,9 @@ static uint32_t port_send(
 			break;
 		n = rte_ring_sc_dequeue_burst(port->from[q], (void **)frames, BURST, NULL);
 		for (uint32_t i = 0; i < n; i++) {
-			struct mrc_fabric_pkt pkt = {.data = rte_pktmbuf_mtod(frames[i], uint8_t *),
-				.len = frames[i]->pkt_len,
-				.wire_len = frames[i]->pkt_len,
-				.ref = frames[i]};
+			const struct mrc_fabric_pkt pkt = mrc_fabric_mbuf_in(frames[i]);
 
-			if (i + 1 < n)
-				rte_prefetch0(rte_pktmbuf_mtod(frames[i + 1], void *));
+			mrc_fabric_mbuf_prefetch(frames, i, n);
 			mrc_fabric_send(role->fabric, now_ns, port->host, plane, &pkt);
 		}
 		moved += n;
@@ -231,13 +197,6 @@ static uint32_t queue_of(const struct mrc_fabric_port *port, const struct mrc_fa
 	if (port->nb_queues == 1 || pkt->len < off + 2)
 		return 0;
 	return ((pkt->data[off] ^ pkt->data[off + 1]) * port->nb_queues) >> 8;
-}
-
-static void frame_fit(struct rte_mbuf *m, const struct mrc_fabric_pkt *pkt)
-{
-	m->data_off = (uint16_t)(pkt->data - (uint8_t *)m->buf_addr);
-	m->data_len = (uint16_t)pkt->len;
-	m->pkt_len = pkt->len;
 }
 
 static uint32_t port_recv(struct mrc_fabric_role *role, uint32_t host, uint32_t plane)
@@ -261,9 +220,10 @@ static uint32_t port_recv(struct mrc_fabric_role *role, uint32_t host, uint32_t 
 	/* Asked for even without room: what stays unread is announced again. */
 	n = mrc_fabric_recv(role->fabric, host, plane, pkts, room);
 	for (uint32_t i = 0; i < n; i++) {
-		frame_fit(pkts[i].ref, &pkts[i]);
-		if (rte_ring_sp_enqueue(port->to[queue_of(port, &pkts[i])], pkts[i].ref) != 0)
-			rte_pktmbuf_free(pkts[i].ref);
+		struct rte_mbuf *m = mrc_fabric_mbuf_out(&pkts[i]);
+
+		if (rte_ring_sp_enqueue(port->to[queue_of(port, &pkts[i])], m) != 0)
+			rte_pktmbuf_free(m);
 	}
 	return n;
 }
@@ -293,7 +253,7 @@ uint32_t mrc_fabric_role_poll(struct mrc_fabric_role *role)
 	for (uint32_t h = 0; h < role->nb_hosts; h++)
 		for (uint32_t p = 0; p < role->nb_planes; p++)
 			moved += port_send(role, now_ns, p, &role->ports[h][p]);
-	mrc_fabric_run(role->fabric, now_ns, RUN_EVENTS);
+	mrc_fabric_run(role->fabric, now_ns, MRC_FABRIC_MBUF_EVENTS);
 	for (uint32_t i = 0; i < role->nb_hosts * role->nb_planes; i++) {
 		if (!mrc_fabric_ready(role->fabric, &host, &plane))
 			break;

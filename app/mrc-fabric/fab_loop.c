@@ -13,11 +13,11 @@
 #include <rte_ethdev.h>
 
 #include "device.h"
+#include "fabric_mbuf.h"
 #include "grace.h"
 
 enum {
-	BURST = 32,
-	RUN_EVENTS = 256,
+	BURST = MRC_FABRIC_MBUF_BURST,
 	POOL_SPARE = 1024,   /* copies, bursts, caches */
 	MBUF_OVERHEAD = 448, /* struct, headroom, header and trailer of the pool */
 	IDLE_TURNS = 64,     /* empty turns before the loop rests */
@@ -29,35 +29,6 @@ enum {
 #define LINK_NS (50 * MS)
 
 /* ---- buffers ----------------------------------------------------------------------------------*/
-
-static void pkt_free(void *ctx, const struct mrc_fabric_pkt *pkt)
-{
-	rte_pktmbuf_free(pkt->ref);
-}
-
-static bool pkt_clone(void *ctx, const struct mrc_fabric_pkt *pkt, struct mrc_fabric_pkt *copy_out)
-{
-	struct mrc_fab_loop *loop = ctx;
-	struct rte_mbuf *copy = rte_pktmbuf_alloc(loop->pool);
-
-	if (copy == NULL || rte_pktmbuf_tailroom(copy) < pkt->len) {
-		rte_pktmbuf_free(copy);
-		return false;
-	}
-	*copy_out = *pkt;
-	copy_out->data = rte_pktmbuf_mtod(copy, uint8_t *);
-	copy_out->ref = copy;
-	memcpy(copy_out->data, pkt->data, pkt->len);
-	return true;
-}
-
-static uint32_t pkt_tailroom(void *ctx, const struct mrc_fabric_pkt *pkt)
-{
-	const struct rte_mbuf *m = pkt->ref;
-	const uint8_t *end = (const uint8_t *)m->buf_addr + m->buf_len;
-
-	return (uint32_t)(end - (pkt->data + pkt->len));
-}
 
 /* Behind the headroom: what frames and af_packet's rings need. */
 static uint32_t buf_len(const struct mrc_fab_cfg *cfg)
@@ -211,14 +182,13 @@ static int tables_make(struct mrc_fab_loop *loop, char *reason)
 int mrc_fab_loop_open(struct mrc_fab_loop *loop, const struct mrc_fab_cfg *cfg,
 	const volatile sig_atomic_t *stop, char *reason_out)
 {
-	const struct mrc_fabric_ops ops = {
-		.ctx = loop, .free = pkt_free, .clone = pkt_clone, .tailroom = pkt_tailroom};
+	struct mrc_fabric_ops ops;
 	int err;
 
 	memset(loop, 0, sizeof(*loop));
 	loop->cfg = loop->ctl.cfg = cfg;
 	loop->stop = stop;
-	loop->backlog_len = (uint32_t)RTE_MAX(16384ull, cfg->fabric.rate_bps / 8 / 100000);
+	loop->backlog_len = mrc_fabric_mbuf_backlog_len(cfg->fabric.rate_bps);
 	mrc_osenv_init(&loop->osenv);
 	if (mrc_clock_init(&loop->clock, rte_get_tsc_hz(), rte_rdtsc()) != MRC_OK) {
 		snprintf(reason_out, MRC_PORT_REASON,
@@ -229,6 +199,7 @@ int mrc_fab_loop_open(struct mrc_fab_loop *loop, const struct mrc_fab_cfg *cfg,
 	err = tables_make(loop, reason_out);
 	if (err)
 		return err;
+	ops = mrc_fabric_mbuf_ops(loop->pool);
 	err = mrc_fab_cfg_fabric(cfg, &loop->osenv.env, &ops,
 		loop->osenv.env.random64(loop->osenv.env.ctx), &loop->ctl.fabric);
 	if (err) {
@@ -270,13 +241,9 @@ static uint32_t port_receive(struct mrc_fab_loop *loop, struct mrc_fab_port *por
 		return 0;
 	n = rte_eth_rx_burst(port->port.id, 0, frames, BURST);
 	for (uint32_t i = 0; i < n; i++) {
-		struct mrc_fabric_pkt pkt = {.data = rte_pktmbuf_mtod(frames[i], uint8_t *),
-			.len = frames[i]->pkt_len,
-			.wire_len = frames[i]->pkt_len,
-			.ref = frames[i]};
+		const struct mrc_fabric_pkt pkt = mrc_fabric_mbuf_in(frames[i]);
 
-		if (i + 1 < n)
-			rte_prefetch0(rte_pktmbuf_mtod(frames[i + 1], void *));
+		mrc_fabric_mbuf_prefetch(frames, i, n);
 		if (unlikely(frames[i]->nb_segs != 1)) {
 			port->stats->rx_unfit++;
 			rte_pktmbuf_free(frames[i]);
@@ -299,11 +266,8 @@ static uint32_t host_collect(struct mrc_fab_loop *loop, uint32_t host, uint32_t 
 	const uint32_t n = mrc_fabric_recv(loop->ctl.fabric, host, plane, pkts, room);
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct rte_mbuf *m = pkts[i].ref;
+		struct rte_mbuf *m = mrc_fabric_mbuf_out(&pkts[i]);
 
-		m->data_off = (uint16_t)(pkts[i].data - (uint8_t *)m->buf_addr);
-		m->data_len = (uint16_t)pkts[i].len;
-		m->pkt_len = pkts[i].len;
 		if (port != NULL)
 			mrc_stash_put(&port->out, m);
 		else
@@ -334,7 +298,7 @@ static uint32_t data_turn(struct mrc_fab_loop *loop, uint64_t now_ns)
 
 	for (uint32_t i = 0; i < loop->nb_ports; i++)
 		moved += port_receive(loop, &loop->ports[i], now_ns);
-	moved += mrc_fabric_run(loop->ctl.fabric, now_ns, RUN_EVENTS);
+	moved += mrc_fabric_run(loop->ctl.fabric, now_ns, MRC_FABRIC_MBUF_EVENTS);
 	for (uint32_t i = 0; i < loop->nb_ports + 1; i++) {
 		if (!mrc_fabric_ready(loop->ctl.fabric, &host, &plane))
 			break;
