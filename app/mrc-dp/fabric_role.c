@@ -50,16 +50,8 @@ static void link_shape(const struct mrc_cfg_fabric *fc, struct mrc_fabric_cfg *f
 			link->ecn_min_len = link->ecn_max_len = 0;
 		if (!fc->trimming)
 			link->trim_len = 0;
-		if (fc->queue_len == 0)
-			continue;
-		link->drop_len = (uint32_t)fc->queue_len;
-		link->ctrl_len = (uint32_t)fc->queue_len;
-		if (link->ecn_max_len) {
-			link->ecn_min_len = (uint32_t)(fc->queue_len / 5);
-			link->ecn_max_len = (uint32_t)(fc->queue_len * 3 / 5);
-		}
-		if (link->trim_len)
-			link->trim_len = (uint32_t)(fc->queue_len * 4 / 5);
+		if (fc->queue_len != 0)
+			mrc_fabric_link_queue_set(link, (uint32_t)fc->queue_len);
 	}
 	if (fc->ecn && fc->ecn_last_hop) {
 		fabric->links[MRC_FABRIC_HOST_DOWN].ecn_min_len =

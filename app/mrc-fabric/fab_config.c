@@ -362,18 +362,6 @@ struct mrc_ctl_shape mrc_fab_cfg_shape(const struct mrc_fab_cfg *cfg)
 
 /* ---- the fabric -------------------------------------------------------------------------------*/
 
-/* A queue of a given length keeps the proportions of the default thresholds. */
-static void queue_set(struct mrc_fabric_link_cfg *link, uint64_t queue_len)
-{
-	link->drop_len = link->ctrl_len = (uint32_t)queue_len;
-	if (link->ecn_max_len != 0) {
-		link->ecn_min_len = (uint32_t)(queue_len / 5);
-		link->ecn_max_len = (uint32_t)(queue_len * 3 / 5);
-	}
-	if (link->trim_len != 0)
-		link->trim_len = (uint32_t)(queue_len * 4 / 5);
-}
-
 static void links_set(const struct mrc_fab_shape *shape, struct mrc_fabric_cfg *fabric)
 {
 	const struct mrc_fabric_link_cfg *inner = &fabric->links[MRC_FABRIC_LEAF_DOWN];
@@ -391,7 +379,7 @@ static void links_set(const struct mrc_fab_shape *shape, struct mrc_fabric_cfg *
 		if (!shape->trimming)
 			link->trim_len = 0;
 		if (shape->queue_len != 0)
-			queue_set(link, shape->queue_len);
+			mrc_fabric_link_queue_set(link, (uint32_t)shape->queue_len);
 	}
 }
 
@@ -407,7 +395,7 @@ static void link_apply(struct mrc_fabric *fabric, const struct mrc_fab_link *own
 		if (own->has_delay)
 			cfg.delay_ns = own->delay_ns;
 		if (own->has_queue)
-			queue_set(&cfg, own->queue_len);
+			mrc_fabric_link_queue_set(&cfg, (uint32_t)own->queue_len);
 		mrc_fabric_link_set(fabric, l, &cfg);
 	}
 }

@@ -45,6 +45,17 @@ void mrc_fabric_cfg_default(struct mrc_fabric_cfg *cfg_out, const struct mrc_pro
 	cfg_out->seed = 1;
 }
 
+void mrc_fabric_link_queue_set(struct mrc_fabric_link_cfg *link, uint32_t queue_len)
+{
+	link->drop_len = link->ctrl_len = queue_len;
+	if (link->ecn_max_len != 0) {
+		link->ecn_min_len = queue_len / 5;
+		link->ecn_max_len = (uint32_t)(queue_len * 3ull / 5);
+	}
+	if (link->trim_len != 0)
+		link->trim_len = (uint32_t)(queue_len * 4ull / 5);
+}
+
 static uint64_t splitmix(uint64_t *x)
 {
 	uint64_t z = (*x += 0x9E3779B97F4A7C15u);

@@ -141,6 +141,9 @@ struct mrc_fabric_cfg {
  */
 void mrc_fabric_cfg_default(struct mrc_fabric_cfg *cfg_out, const struct mrc_proto *proto,
 	uint64_t rate_bps, uint64_t delay_ns);
+/* Gives a link queues of queue_len bytes for data and for control. A link that marks does so from a
+ * fifth of it on and always above three fifths; one that trims does so above four fifths. */
+void mrc_fabric_link_queue_set(struct mrc_fabric_link_cfg *link, uint32_t queue_len);
 
 /* Errors: MRC_ERR_INVAL (shape, field outside its range, address twice, host unknown),
  * MRC_ERR_NOMEM. ops is copied. */

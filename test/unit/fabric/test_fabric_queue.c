@@ -408,6 +408,24 @@ static void records_run_out_with_a_count(void **state)
 	kit_done(&kit);
 }
 
+/* Marking and trimming keep their share of a queue; a link that does neither still does neither. */
+static void queue_length_moves_the_thresholds(void **state)
+{
+	struct mrc_fabric_link_cfg link = {.ecn_min_len = 1, .ecn_max_len = 2, .trim_len = 3};
+	struct mrc_fabric_link_cfg plain = {.rate_bps = 1};
+
+	mrc_fabric_link_queue_set(&link, 4000000000u);
+	assert_int_equal(link.drop_len, 4000000000u);
+	assert_int_equal(link.ctrl_len, 4000000000u);
+	assert_int_equal(link.ecn_min_len, 800000000u);
+	assert_int_equal(link.ecn_max_len, 2400000000u);
+	assert_int_equal(link.trim_len, 3200000000u);
+	mrc_fabric_link_queue_set(&plain, 5000);
+	assert_int_equal(plain.drop_len, 5000);
+	assert_int_equal(plain.ecn_max_len, 0);
+	assert_int_equal(plain.trim_len, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -428,6 +446,7 @@ int main(void)
 		cmocka_unit_test_setup(virtual_payload_is_cut_too, setup),
 		cmocka_unit_test_setup(unread_inbox_overflows_with_a_count, setup),
 		cmocka_unit_test_setup(records_run_out_with_a_count, setup),
+		cmocka_unit_test(queue_length_moves_the_thresholds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
