@@ -650,6 +650,13 @@ static json_t *read_json(const char *path, struct mrc_ctl_error *error_out)
 	}
 	text = malloc(MRC_CTL_FILE_MAX + 1);
 	len = text != NULL ? fread(text, 1, MRC_CTL_FILE_MAX + 1, file) : 0;
+	if (text == NULL || ferror(file)) {
+		snprintf(error_out->text, sizeof(error_out->text),
+			"%s: cannot be read, name a scenario file", path);
+		fclose(file);
+		free(text);
+		return NULL;
+	}
 	fclose(file);
 	root = mrc_ctl_parse(path, text, len, MRC_CTL_FILE_MAX, error_out);
 	free(text);
