@@ -2,7 +2,8 @@
 /*
  * test_pair_stale.c - what is old, repeated or turned aside: packets of long ago, answers that
  * belong to an earlier life of their QP, keys of earlier regions, refusals that come too late, and
- * endpoint requests that would have the answer sent to somebody else.
+ * endpoint requests that would have the answer sent to somebody else; and words of a peer that go
+ * beyond what was agreed.
  */
 #include "pair_test.h"
 
@@ -183,12 +184,143 @@ static void endpoint_answer_is_not_turned_aside(void **state)
 	pair_destroy(p);
 }
 
+/* An engine of its own with one PD, one CQ of two entries and one QP in RESET. */
+struct bench {
+	struct test_env te;
+	struct mrc_proto proto;
+	struct mrc_sched *s;
+	struct mrc_sched_cq *cq;
+	struct mrc_sched_qp *qp;
+	uint32_t pd;
+};
+
+static void open_bench(struct bench *b, uint32_t nb_workers)
+{
+	struct mrc_sched_cfg cfg;
+	struct mrc_sched_qp_cfg qp_cfg = {.sq_depth = 4, .rq_depth = 8, .max_sge = 1};
+
+	test_env_init(&b->te, 6);
+	mrc_proto_default(&b->proto);
+	mrc_sched_cfg_default(&cfg);
+	cfg.proto = &b->proto;
+	cfg.nb_workers = nb_workers;
+	assert_int_equal(mrc_sched_create(&cfg, &b->te.env, &b->s), MRC_OK);
+	assert_int_equal(mrc_sched_pd_create(b->s, &b->pd), MRC_OK);
+	assert_int_equal(mrc_sched_cq_create(b->s, 2, &b->cq), MRC_OK);
+	qp_cfg.pd = b->pd;
+	qp_cfg.send_cq = qp_cfg.recv_cq = b->cq;
+	assert_int_equal(mrc_sched_qp_create(b->s, &qp_cfg, &b->qp), MRC_OK);
+}
+
+static void close_bench(struct bench *b)
+{
+	mrc_sched_destroy(b->s);
+	test_env_done(&b->te);
+}
+
+/* A queue that runs over says so once, keeps what it holds, and RESET takes back a QP's entries. */
+/* spec */
+static void overrun_once_and_purged_by_reset(void **state)
+{
+	struct bench b;
+	struct mrc_sched_event event;
+	struct mrc_sched_wc wc[4];
+	uint32_t overruns = 0;
+
+	open_bench(&b, 1);
+	assert_int_equal(mrc_sched_qp_modify(b.s, 1, b.qp, MRC_QP_ERR, NULL), MRC_OK);
+	for (uint64_t k = 0; k < 6; k++)
+		assert_int_equal(
+			mrc_sched_post_recv(b.s, b.qp, &(struct mrc_sched_recv_wr){.wr_id = k}),
+			MRC_OK);
+	while (mrc_sched_event_poll(b.s, &event))
+		overruns += event.type == MRC_EVENT_CQ_OVERRUN && event.cq == b.cq;
+	assert_int_equal(overruns, 1);
+	assert_int_equal(mrc_sched_cq_poll(b.s, b.cq, wc, 1), 1);
+	assert_int_equal(wc[0].wr_id, 0);
+	assert_int_equal(wc[0].status, MRC_WC_WR_FLUSH_ERR);
+	assert_int_equal(mrc_sched_qp_modify(b.s, 2, b.qp, MRC_QP_RESET, NULL), MRC_OK);
+	assert_int_equal(mrc_sched_cq_poll(b.s, b.cq, wc, 4), 0);
+	close_bench(&b);
+}
+
+/* Slots from which a worker draws keys itself take nobody else's region. */
+static void own_slots_take_no_foreign_region(void **state)
+{
+	struct bench b;
+	uint8_t mem[64];
+	struct mrc_sched_mr mr = {
+		.access = MRC_ACCESS_LOCAL_WRITE, .addr = mem, .iova = 0, .len = sizeof(mem)};
+
+	open_bench(&b, 2);
+	mr.pd = b.pd;
+	mr.key = 0x100000; /* slot 0: worker 0's own */
+	assert_int_equal(mrc_sched_mr_install(b.s, &mr), MRC_ERR_INVAL);
+	mr.key = 0x100001;
+	assert_int_equal(mrc_sched_mr_install(b.s, &mr), MRC_OK);
+	assert_int_equal(mrc_sched_mr_install(b.s, &mr), MRC_ERR_INVAL);
+	assert_int_equal(mrc_sched_mr_dereg(b.s, mr.key), MRC_OK);
+	close_bench(&b);
+}
+
+static void dynamic(struct pair_cfg *cfg)
+{
+	cfg->dynamic_mpr = true;
+}
+
+/* A grant beyond what was agreed is cut to that: the map of what was sent has no room for more. */
+/* spec */
+static void grant_is_never_above_the_agreed(void **state)
+{
+	struct pair *p = open_pair("grant_is_never_above_the_agreed", dynamic);
+	uint32_t agreed = pair_query(p, PAIR_A, 0).tx_window_psns;
+	struct mrc_pkt pkt;
+
+	assert_int_equal(agreed, p->cfg.mpr * 128);
+	pair_pkt_init(p, PAIR_A, 0, MRC_OP_SACK, &pkt);
+	pkt.sack.cack = pkt.psn = mrc_psn_add(mrc_psn(p->q[PAIR_A][0].wire_next), -1);
+	pkt.sack.mpr = 1;
+	PAIR_EQ(p, pair_rx_pkt(p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
+	PAIR_EQ(p, pair_query(p, PAIR_A, 0).tx_window_psns, 128);
+	pkt.sack.mpr = 255;
+	PAIR_EQ(p, pair_rx_pkt(p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
+	PAIR_EQ(p, pair_query(p, PAIR_A, 0).tx_window_psns, agreed);
+	pair_destroy(p);
+}
+
+/* A peer (or who imitates it) that calls all its ports unusable is not believed. */
+/* spec */
+static void no_port_at_all_is_not_believed(void **state)
+{
+	struct pair *p = open_pair("no_port_at_all_is_not_believed", NULL);
+	struct mrc_pkt pkt;
+
+	pair_pkt_init(p, PAIR_B, 0, MRC_OP_EP_REQ, &pkt);
+	pkt.dqpn = MRC_QPN_ENDPOINT;
+	pkt.psn = mrc_psn(0x42);
+	pkt.ep.op = MRC_EP_PORT_STATUS;
+	pkt.ep.ftype = 1;
+	pkt.ep.port_mask = 0;
+	pkt.flags |= MRC_PKT_TS;
+	PAIR_EQ(p, pair_rx_pkt(p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
+	pair_run(p, PAIR_US);
+	PAIR_EQ(p, p->events[PAIR_B][MRC_EVENT_PORT_STATUS], 0);
+	pair_post(p, PAIR_B, 0, &(struct pair_wr){.len = 5000});
+	pair_finish(p, PAIR_MS);
+	PAIR_EQ(p, p->q[PAIR_B][0].nb_error, 0);
+	pair_destroy(p);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(old_duplicate_acknowledges_nothing),
 	cmocka_unit_test(notes_end_with_their_life),
 	cmocka_unit_test(key_is_never_the_last_one),
 	cmocka_unit_test(late_refusal_is_stale),
 	cmocka_unit_test(endpoint_answer_is_not_turned_aside),
+	cmocka_unit_test(overrun_once_and_purged_by_reset),
+	cmocka_unit_test(own_slots_take_no_foreign_region),
+	cmocka_unit_test(grant_is_never_above_the_agreed),
+	cmocka_unit_test(no_port_at_all_is_not_believed),
 };
 
 PAIR_TEST_MAIN(tests)
