@@ -244,6 +244,39 @@ static void overrun_once_and_purged_by_reset(void **state)
 	close_bench(&b);
 }
 
+/* RESET takes back what the QP had to say: completions of its send queue, and its events. */
+static void reset_leaves_nothing_to_read(void **state)
+{
+	struct pair *p = open_pair("reset_leaves_nothing_to_read", NULL);
+	struct pair_qp *q = &p->q[PAIR_A][0];
+	struct mrc_sched_sge sge = {q->src.mr.iova, 100, q->src.mr.key};
+	struct mrc_sched_send_wr wr = {.sges = &sge,
+		.nb_sge = 1,
+		.raddr = q->peer->dst.mr.iova,
+		.rkey = q->peer->dst.mr.key};
+	struct mrc_sched *s = q->host->sched;
+	struct mrc_sched_event event;
+	struct mrc_txbuf buf;
+	uint8_t hdr[MRC_HDR_ROOM];
+	struct mrc_sched_wc wc[4];
+	struct mrc_pkt pkt;
+
+	p->hold_cq = true;
+	for (int k = 0; k < 2; k++)
+		PAIR_EQ(p, mrc_sched_post_write(s, q->qp, &wr), MRC_OK);
+	buf.hdr = hdr;
+	assert_int_equal(mrc_sched_tx(s, p->now, &buf, 1), 1);
+	pair_pkt_init(p, PAIR_A, 0, MRC_OP_NACK, &pkt);
+	pkt.psn = pkt.nack.psn = mrc_psn(q->wire_next);
+	pkt.nack.reason = MRC_NACK_UNEXP_EVENT;
+	PAIR_EQ(p, pair_rx_pkt(p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
+	PAIR_EQ(p, mrc_sched_qp_state(q->qp), MRC_QP_ERR);
+	PAIR_EQ(p, mrc_sched_qp_modify(s, p->now, q->qp, MRC_QP_RESET, NULL), MRC_OK);
+	assert_int_equal(mrc_sched_cq_poll(s, q->send_cq, wc, 4), 0);
+	assert_false(mrc_sched_event_poll(s, &event));
+	pair_destroy(p);
+}
+
 /* Slots from which a worker draws keys itself take nobody else's region. */
 static void own_slots_take_no_foreign_region(void **state)
 {
@@ -318,6 +351,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(late_refusal_is_stale),
 	cmocka_unit_test(endpoint_answer_is_not_turned_aside),
 	cmocka_unit_test(overrun_once_and_purged_by_reset),
+	cmocka_unit_test(reset_leaves_nothing_to_read),
 	cmocka_unit_test(own_slots_take_no_foreign_region),
 	cmocka_unit_test(grant_is_never_above_the_agreed),
 	cmocka_unit_test(no_port_at_all_is_not_believed),
