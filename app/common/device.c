@@ -40,13 +40,17 @@ bool mrc_device_arg(const char *device, const char *name, char *out, uint32_t ro
 	return false;
 }
 
+bool mrc_device_is_memif(const char *device)
+{
+	return strncmp(device, "net_memif", 9) == 0;
+}
+
 void mrc_device_complete(const char *device, uint32_t ring_frame_len, char *out)
 {
 	const size_t room = MRC_DEVICE_TEXT + 64;
 	char value[32];
 
-	if (strncmp(device, "net_memif", 9) == 0 &&
-		!mrc_device_arg(device, "bsize", value, sizeof(value)))
+	if (mrc_device_is_memif(device) && !mrc_device_arg(device, "bsize", value, sizeof(value)))
 		snprintf(out, room, "%s,bsize=8192", device);
 	else if (strncmp(device, "net_af_packet", 13) == 0 &&
 		 !mrc_device_arg(device, "framesz", value, sizeof(value)))
@@ -61,8 +65,7 @@ static void server_socket(const char *device, char *path_out, uint32_t room)
 {
 	char role[32];
 
-	if (strncmp(device, "net_memif", 9) != 0 ||
-		!mrc_device_arg(device, "role", role, sizeof(role)) ||
+	if (!mrc_device_is_memif(device) || !mrc_device_arg(device, "role", role, sizeof(role)) ||
 		(strcmp(role, "server") != 0 && strcmp(role, "master") != 0) ||
 		!mrc_device_arg(device, "socket", path_out, room))
 		path_out[0] = '\0';

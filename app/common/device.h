@@ -19,6 +19,7 @@ static inline uint32_t mrc_device_frame_len(uint32_t mtu)
 	return mtu + 14 + 4;
 }
 
+bool mrc_device_is_memif(const char *device);
 /* Frame size of an af_packet ring that takes IP packets of mtu bytes. */
 uint32_t mrc_device_ring_frame_len(uint32_t mtu);
 

@@ -14,6 +14,8 @@
 #include <rte_errno.h>
 #include <rte_log.h>
 
+#include "device.h"
+
 /* True when `arg` is option `name` or `name=value`. */
 static bool is_option(const char *arg, const char *name)
 {
@@ -54,11 +56,6 @@ static bool names_prefix(const char *arg)
 static bool names_log(const char *arg)
 {
 	return is_option(arg, "--log-level");
-}
-
-static bool is_memif(const char *device)
-{
-	return strncmp(device, "net_memif", 9) == 0;
 }
 
 static bool names_pci(const char *arg)
@@ -168,7 +165,8 @@ int mrc_eal_args_build(struct mrc_eal_args *args_out, const struct mrc_eal_plan 
 		err = put_pair(&args, "--file-prefix", plan->prefix);
 	/* net_memif complains aloud while the server is not there yet. EAL applies the last pattern
 	 * first to drivers that it loads later, so that the general one stands behind. */
-	if (!err && !plan_names(plan, names_log) && any(plan->vdevs, plan->nb_vdevs, is_memif))
+	if (!err && !plan_names(plan, names_log) &&
+		any(plan->vdevs, plan->nb_vdevs, mrc_device_is_memif))
 		err = put(&args, "--log-level=pmd.net.memif:critical");
 	if (!err && !plan_names(plan, names_log))
 		err = put(&args, "--log-level=*:error");
@@ -323,4 +321,11 @@ void mrc_eal_stop(bool cleanup)
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	closedir(dir);
 	rmdir(path);
+}
+
+void mrc_eal_leave(int code)
+{
+	mrc_eal_stop(false);
+	fflush(NULL);
+	_exit(code);
 }

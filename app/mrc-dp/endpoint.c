@@ -121,7 +121,7 @@ static bool is_memif_client(const char *device)
 {
 	char role[32];
 
-	if (strncmp(device, "net_memif", 9) != 0)
+	if (!mrc_device_is_memif(device))
 		return false;
 	return !mrc_device_arg(device, "role", role, sizeof(role)) ||
 	       (strcmp(role, "server") != 0 && strcmp(role, "master") != 0);

@@ -15,6 +15,7 @@
 #include <rte_pause.h>
 
 #include "ctl_decode.h"
+#include "grace.h"
 #include "osenv.h"
 #include "perf_host.h"
 
@@ -257,10 +258,13 @@ static bool reachable(struct mrc_perf_host *host)
 static int peers_wait(struct mrc_perf_host *host, char *reason)
 {
 	uint64_t end = rte_rdtsc() + rte_get_tsc_hz() * PEER_SECONDS;
+	bool all;
 
-	while (!reachable(host)) {
-		if (rte_rdtsc() < end && !stop_signal)
-			continue;
+	mrc_grace_enter();
+	while (!(all = reachable(host)) && rte_rdtsc() < end && !stop_signal)
+		mrc_grace_turn();
+	mrc_grace_leave();
+	if (!all) {
 		snprintf(reason, MRC_CFG_ERROR,
 			"the peer was not reached within %d s on every plane: no link, or no "
 			"answer to ARP or neighbour discovery; see \"mrc-dp doctor\"",
@@ -427,9 +431,7 @@ int mrc_perf_main(int argc, char **argv)
 	rc = measure(&options, host, reason);
 	if (rc != MRC_OK)
 		fprintf(stderr, "mrc-dp: %s\n", reason);
-	if (host->cfg.nb_endpoints == 1)
-		mrc_perf_host_leave(host, rc == MRC_OK ? 0 : 1);
-	mrc_perf_host_close(host);
+	mrc_perf_host_close(host, rc == MRC_OK ? 0 : 1);
 	mrc_osmem_free(host, sizeof(*host));
 	return rc == MRC_OK ? 0 : 1;
 }

@@ -13,13 +13,11 @@
 #include <rte_lcore.h>
 #include <rte_ring.h>
 
-#include "device.h"
-#include "eal.h"
+#include "dpdk.h"
 #include "handshake.h"
 
 enum {
 	DIRECT_RING = 512,
-	MAX_DEVICES = 32,
 };
 
 static int refuse(char *reason, const char *fmt, ...)
@@ -58,55 +56,10 @@ static int cfg_check(const struct mrc_cfg *cfg, const char *path, char *reason)
 
 static int eal_up(struct mrc_perf_host *host, char *reason)
 {
-	struct mrc_cfg *cfg = &host->cfg;
-	static char texts[MAX_DEVICES][MRC_DEVICE_TEXT + 64];
-	const char *file_args[MRC_CFG_MAX_EAL], *vdevs[MAX_DEVICES], *pcis[MAX_DEVICES];
-	const uint32_t ring_len = mrc_cfg_ring_frame_len(cfg);
-	struct mrc_eal_plan plan = {.file_args = file_args,
-		.nb_file_args = cfg->nb_eal,
-		.vdevs = vdevs,
-		.pcis = pcis,
-		.memory_mib = cfg->memory_mib ? cfg->memory_mib : mrc_endpoint_memory_mib(cfg),
-		.lcores = cfg->lcores[0] != '\0' ? cfg->lcores : NULL};
-	struct mrc_eal_args args;
-	char text[512], prefix[32];
-	int rc;
+	const int err = mrc_dpdk_start(&host->cfg, NULL, 0, &host->eal, reason);
 
-	for (uint32_t i = 0; i < cfg->nb_eal; i++)
-		file_args[i] = cfg->eal[i];
-	for (uint32_t e = 0; e < cfg->nb_endpoints; e++) {
-		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++) {
-			const struct mrc_cfg_plane *plane = &cfg->endpoints[e].planes[p];
-
-			if (plane->link != MRC_LINK_DEVICE)
-				continue;
-			if (plan.nb_pcis == MAX_DEVICES || plan.nb_vdevs == MAX_DEVICES)
-				return refuse(reason, "more than %d devices", MAX_DEVICES);
-			if (plane->is_pci) {
-				pcis[plan.nb_pcis++] = plane->device;
-				continue;
-			}
-			if (mrc_device_socket_free(plane->device, text, sizeof(text)) != MRC_OK)
-				return refuse(reason, "%s: %s", plane->device, text);
-			mrc_device_complete(plane->device, ring_len, texts[plan.nb_vdevs]);
-			vdevs[plan.nb_vdevs] = texts[plan.nb_vdevs];
-			plan.nb_vdevs++;
-		}
-	}
-	snprintf(prefix, sizeof(prefix), "mrc-dp-%d", (int)getpid());
-	plan.prefix = prefix;
-	plan.hugepages = cfg->hugepages == MRC_HUGE_YES ||
-			 (cfg->hugepages == MRC_HUGE_AUTO &&
-				 mrc_eal_hugepages_free_mib() >= plan.memory_mib);
-	rc = mrc_eal_args_build(&args, &plan);
-	if (rc != MRC_OK)
-		return refuse(reason, "eal: %s", mrc_err_text(rc));
-	rc = mrc_eal_start(&args, text, sizeof(text));
-	mrc_eal_args_free(&args);
-	if (rc != MRC_OK)
-		return refuse(reason, "DPDK does not start: %s", text);
-	host->eal_up = true;
-	return mrc_clock_init(&host->clock, rte_get_tsc_hz(), rte_rdtsc());
+	host->eal_up = err == MRC_OK;
+	return err ? err : mrc_clock_init(&host->clock, rte_get_tsc_hz(), rte_rdtsc());
 }
 
 /* Plane p of endpoint 0 and of endpoint 1 are joined by a ring each way. */
@@ -201,22 +154,17 @@ int mrc_perf_host_open(struct mrc_perf_host *host, const char *path, const char 
 	return rc;
 }
 
-void mrc_perf_host_close(struct mrc_perf_host *host)
+void mrc_perf_host_close(struct mrc_perf_host *host, int code)
 {
+	if (host->eal_up && mrc_dpdk_must_leave(&host->cfg))
+		mrc_dpdk_leave(&host->cfg, host->nb_open > 0, code);
 	for (uint32_t e = 0; e < host->nb_open; e++)
 		mrc_endpoint_close(&host->eps[e]);
 	if (host->oob.fd >= 0)
 		mrc_oob_close(&host->oob);
 	if (host->eal_up)
 		mrc_eal_stop(true);
+	mrc_eal_args_free(&host->eal);
 	if (host->shared != NULL)
 		munmap(host->shared, sizeof(*host->shared));
-}
-
-void mrc_perf_host_leave(struct mrc_perf_host *host, int code)
-{
-	if (host->eal_up)
-		mrc_eal_stop(false);
-	fflush(NULL);
-	_exit(code);
 }

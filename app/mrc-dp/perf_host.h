@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "eal.h"
 #include "endpoint.h"
 #include "oob.h"
 #include "perf_lane.h"
@@ -19,6 +20,7 @@ struct mrc_perf_host {
 	struct mrc_endpoint eps[MRC_CFG_MAX_ENDPOINT];
 	struct mrc_oob oob;
 	struct mrc_perf_shared *shared;
+	struct mrc_eal_args eal;
 	bool eal_up;
 	uint32_t nb_open; /* endpoints */
 };
@@ -29,9 +31,8 @@ struct mrc_perf_host {
  */
 int mrc_perf_host_open(struct mrc_perf_host *host, const char *path, const char *sync,
 	const volatile sig_atomic_t *stop, char *reason_out);
-void mrc_perf_host_close(struct mrc_perf_host *host);
-/* Ends a process that holds one of the two ends: DPDK's net_memif does not survive that both ends
- * close at about the same time, the kernel does. */
-void mrc_perf_host_leave(struct mrc_perf_host *host, int code) __attribute__((noreturn));
+/* The end of the measurement; code is the exit status of a process that cannot close its ports and
+ * leaves here (see mrc_dpdk_must_leave). */
+void mrc_perf_host_close(struct mrc_perf_host *host, int code);
 
 #endif

@@ -7,6 +7,8 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
+#include "grace.h"
+
 enum {
 	STALL_US = 100,
 	CANARY_BATCH = 64,
@@ -256,8 +258,11 @@ static void start_wait(struct mrc_perf_lane *lane)
 	uint64_t start;
 
 	loads_hold(lane, lane->sender);
-	while ((start = atomic_load_explicit(&lane->shared->start_tsc, memory_order_acquire)) == 0)
+	while ((start = atomic_load_explicit(&lane->shared->start_tsc, memory_order_acquire)) ==
+		0) {
+		mrc_grace_turn();
 		mrc_worker_poll(lane->worker);
+	}
 	lane->plan.start = start;
 }
 
@@ -281,11 +286,13 @@ void mrc_perf_lane_run(struct mrc_perf_lane *lane)
 	lane->nb_loads = lane->worker->nb_loads;
 	lane->ns_per_tick = 1e9 / (double)rte_get_tsc_hz();
 	lane->stall_limit = rte_get_tsc_hz() / 1000000 * STALL_US;
+	mrc_grace_enter();
 	start_wait(lane);
 	lane->last_tsc = rte_rdtsc();
 	while (phase != MRC_WINDOW_END) {
 		uint64_t tsc = turn_begin(lane);
 
+		mrc_grace_turn();
 		/* The table is asked when something changes, not in every turn. */
 		if (unlikely(tsc >= change)) {
 			phase = mrc_window_at(&lane->plan, tsc, &index);
@@ -296,4 +303,5 @@ void mrc_perf_lane_run(struct mrc_perf_lane *lane)
 	}
 	loads_hold(lane, false);
 	mrc_raw_lane_drain(&lane->raw);
+	mrc_grace_leave();
 }

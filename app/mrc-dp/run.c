@@ -15,8 +15,7 @@
 
 #include "clock.h"
 #include "config.h"
-#include "device.h"
-#include "eal.h"
+#include "dpdk.h"
 #include "endpoint.h"
 #include "fabric_role.h"
 #include "grace.h"
@@ -68,59 +67,6 @@ static int complain(const struct run *run, enum mrc_exit code, const char *text)
 {
 	fprintf(stderr, "mrc-dp: %s: %s\n", run->source, text);
 	return (int)code;
-}
-
-/* ---- EAL ----------------------------------------------------------------------------------------
- */
-
-static int eal_start(struct run *run)
-{
-	const struct mrc_cfg *cfg = &run->cfg;
-	static char texts[MRC_CFG_MAX_ENDPOINT * MRC_MAX_PLANES][MRC_CFG_TEXT + 64];
-	const char *file_args[MRC_CFG_MAX_EAL], *vdevs[RTE_DIM(texts)], *pcis[RTE_DIM(texts)];
-	struct mrc_eal_plan plan = {.file_args = file_args,
-		.nb_file_args = cfg->nb_eal,
-		.cli_args = run->options.eal,
-		.nb_cli_args = run->options.nb_eal,
-		.vdevs = vdevs,
-		.pcis = pcis,
-		.lcores = cfg->lcores[0] ? cfg->lcores : NULL};
-	char prefix[32], reason[MRC_CFG_ERROR], text[MRC_CFG_ERROR + 64];
-
-	for (uint32_t i = 0; i < cfg->nb_eal; i++)
-		file_args[i] = cfg->eal[i];
-	for (uint32_t e = 0; e < cfg->nb_endpoints; e++)
-		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++) {
-			const struct mrc_cfg_plane *plane = &cfg->endpoints[e].planes[p];
-			if (plane->link != MRC_LINK_DEVICE)
-				continue;
-			if (plane->is_pci) {
-				pcis[plan.nb_pcis++] = plane->device;
-				continue;
-			}
-			if (mrc_device_socket_free(plane->device, reason, sizeof(reason)) != MRC_OK)
-				return complain(run, MRC_EXIT_START, reason);
-			mrc_device_complete(
-				plane->device, mrc_cfg_ring_frame_len(cfg), texts[plan.nb_vdevs]);
-			vdevs[plan.nb_vdevs] = texts[plan.nb_vdevs];
-			plan.nb_vdevs++;
-		}
-	snprintf(prefix, sizeof(prefix), "mrc-dp-%d", (int)getpid());
-	plan.prefix = prefix;
-	plan.memory_mib = cfg->memory_mib ? cfg->memory_mib : mrc_endpoint_memory_mib(cfg);
-	plan.hugepages = cfg->hugepages == MRC_HUGE_YES ||
-			 (cfg->hugepages == MRC_HUGE_AUTO &&
-				 mrc_eal_hugepages_free_mib() >= plan.memory_mib);
-	if (mrc_eal_args_build(&run->eal, &plan) != MRC_OK)
-		return complain(run, MRC_EXIT_CONFIG, "eal: too many arguments");
-	if (mrc_eal_start(&run->eal, reason, sizeof(reason)) != MRC_OK) {
-		snprintf(text, sizeof(text),
-			"eal: DPDK does not start: %s; \"mrc-dp doctor\" looks for the cause",
-			reason);
-		return complain(run, MRC_EXIT_START, text);
-	}
-	run->eal_started = true;
-	return MRC_EXIT_GOOD;
 }
 
 /* ---- placement
@@ -384,38 +330,18 @@ static int go(struct run *run)
 	return code;
 }
 
-static bool has_memif(const struct run *run)
+static void leave(struct run *run, int code)
 {
-	bool found = false;
-
 	for (uint32_t e = 0; e < run->cfg.nb_endpoints; e++)
 		for (uint32_t p = 0; p < run->cfg.endpoints[e].nb_planes; p++)
-			found |= strncmp(run->cfg.endpoints[e].planes[p].device, "net_memif", 9) ==
-				 0;
-	return found;
-}
-
-/*
- * The driver net_memif frees its connection while EAL's interrupt thread still looks at it, when
- * both ends close at the same time (DPDK 22.11). The kernel closes without that mistake.
- */
-static void leave_at_once(struct run *run, int code)
-{
-	for (uint32_t e = 0; e < run->cfg.nb_endpoints; e++)
-		for (uint32_t p = 0; p < run->cfg.endpoints[e].nb_planes; p++) {
-			if (run->ports_open)
-				mrc_device_socket_remove(run->cfg.endpoints[e].planes[p].device);
 			mrc_capture_close(run->eps[e].captures[p]);
-		}
-	mrc_eal_stop(false);
-	fflush(NULL);
-	_exit(code);
+	mrc_dpdk_leave(&run->cfg, run->ports_open, code);
 }
 
 static void tidy(struct run *run, int code)
 {
-	if (run->eal_started && has_memif(run))
-		leave_at_once(run, code);
+	if (run->eal_started && mrc_dpdk_must_leave(&run->cfg))
+		leave(run, code);
 	for (uint32_t e = 0; e < run->cfg.nb_endpoints; e++)
 		mrc_endpoint_close(&run->eps[e]);
 	if (run->fabric_made)
@@ -424,6 +350,17 @@ static void tidy(struct run *run, int code)
 	if (run->eal_started)
 		mrc_eal_stop(true);
 	mrc_eal_args_free(&run->eal);
+}
+
+static int eal_start(struct run *run)
+{
+	char reason[MRC_CFG_ERROR];
+	const int err =
+		mrc_dpdk_start(&run->cfg, run->options.eal, run->options.nb_eal, &run->eal, reason);
+
+	run->eal_started = err == MRC_OK;
+	return err ? complain(run, err == MRC_ERR_TOOBIG ? MRC_EXIT_CONFIG : MRC_EXIT_START, reason)
+		   : MRC_EXIT_GOOD;
 }
 
 static int run_all(struct run *run)

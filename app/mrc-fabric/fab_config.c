@@ -245,8 +245,7 @@ static int port_check(struct mrc_ctl_ctx *ctx, const struct mrc_fab_cfg *cfg, ui
 				"device %.*s is hosts[%u].ports[%u] too; give each port its own",
 				(int)len, device, o / planes, o % planes);
 	}
-	if (strncmp(device, "net_memif", 9) != 0 ||
-		!mrc_device_arg(device, "socket", value, sizeof(value)))
+	if (!mrc_device_is_memif(device) || !mrc_device_arg(device, "socket", value, sizeof(value)))
 		return MRC_OK;
 	if (strlen(value) >= MRC_FAB_PATH)
 		return mrc_ctl_fail_key(ctx, key,

@@ -193,16 +193,11 @@ static void say_end(const struct mrc_fab_loop *loop)
 static bool has_memif(const struct mrc_fab_cfg *cfg)
 {
 	for (uint32_t n = 0; n < cfg->nb_hosts * cfg->nb_planes; n++)
-		if (strncmp(cfg->hosts[n / cfg->nb_planes].ports[n % cfg->nb_planes], "net_memif",
-			    9) == 0)
+		if (mrc_device_is_memif(cfg->hosts[n / cfg->nb_planes].ports[n % cfg->nb_planes]))
 			return true;
 	return false;
 }
 
-/*
- * The driver net_memif frees its connection while EAL's interrupt thread still looks at it, when
- * both ends close at the same time (DPDK 22.11). The kernel closes without that mistake.
- */
 static void leave_at_once(struct mrc_fab_loop *loop, int code)
 {
 	const struct mrc_fab_cfg *cfg = loop->cfg;
@@ -211,9 +206,7 @@ static void leave_at_once(struct mrc_fab_loop *loop, int code)
 		mrc_ctl_server_close(loop->server);
 	for (uint32_t n = 0; n < cfg->nb_hosts * cfg->nb_planes && loop->nb_ports > 0; n++)
 		mrc_device_socket_remove(cfg->hosts[n / cfg->nb_planes].ports[n % cfg->nb_planes]);
-	mrc_eal_stop(false);
-	fflush(NULL);
-	_exit(code);
+	mrc_eal_leave(code);
 }
 
 static int run(const struct options *o, const struct mrc_fab_cfg *cfg, struct eal_texts *texts)
