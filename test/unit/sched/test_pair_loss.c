@@ -300,6 +300,45 @@ static void one_kind_of_answer_lost(void **state)
 	one_kind_of_answer(PAIR_SACK, PAIR_S);
 }
 
+/*
+ * The transport ACK of a packet takes another path than its SACK and is faster: the SACK finds its
+ * packet acknowledged, and still tells the round trip. One write at a time, so that no other packet
+ * gives a sample.
+ */
+/* spec */
+static void sack_overtaken_by_its_ack(void **state)
+{
+	const uint64_t late_ns = 3 * PAIR_US;
+	struct pair_cfg cfg;
+	struct pair_fault *f;
+	struct pair *p;
+	uint64_t rtt, least;
+
+	pair_test_cfg(&cfg, "sack_overtaken_by_its_ack", 35);
+	cfg.jitter_ns = 0;
+	cfg.skew_ns = 0;
+	least = 2 * cfg.delay_ns + late_ns;
+	p = pair_create(&cfg);
+	f = pair_fault_add(p, &(struct pair_fault){.act = PAIR_DELAY,
+				      .dir = PAIR_B2A,
+				      .kinds = PAIR_SACK,
+				      .delay_ns = late_ns});
+	pair_load(p, PAIR_A, 0,
+		&(struct pair_load){.count = 20, .depth = 1, .min_len = 64, .max_len = 64});
+	if (!pair_run_idle(p, PAIR_S))
+		pair_fail(p, "not finished");
+	if (f->fired < 20)
+		pair_fail(p, "%u SACKs were late", f->fired);
+	PAIR_EQ(p, p->q[PAIR_A][0].wire_again, 0);
+	rtt = pair_query(p, PAIR_A, 0).srtt_ns;
+	/* Stamps count in ticks. */
+	if (rtt + MRC_TS_TICK_NS < least || rtt > least + 2 * PAIR_US)
+		pair_fail(p, "round trip %llu ns, late SACKs take %llu", (unsigned long long)rtt,
+			(unsigned long long)least);
+	pair_finish(p, PAIR_S);
+	pair_destroy(p);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(loss_rates),
 	cmocka_unit_test(each_packet_once),
@@ -312,6 +351,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(trimming),
 	cmocka_unit_test(both_directions),
 	cmocka_unit_test(one_kind_of_answer_lost),
+	cmocka_unit_test(sack_overtaken_by_its_ack),
 };
 
 PAIR_TEST_MAIN(tests)
