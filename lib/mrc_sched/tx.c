@@ -102,6 +102,8 @@ static bool send_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *bu
 		s->note_head++;
 		return send_control(s, now_ns, qp, &pkt, ev, buf);
 	}
+	/* Empty: the next one takes the place that is in the cache. */
+	s->note_head = s->note_tail = 0;
 	return false;
 }
 
