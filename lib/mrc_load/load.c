@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* load.c - life of a load: create, connect, poll, destroy; what both roles share. */
+#include <stddef.h>
 #include <string.h>
 
 #include "load.h"
@@ -360,6 +361,11 @@ uint64_t mrc_load_poll(struct mrc_load *load, uint64_t now_ns)
 		next = at < next ? at : next;
 	}
 	return next;
+}
+
+uint64_t mrc_load_rx_bytes(const struct mrc_load *load)
+{
+	return load->result.rx_bytes;
 }
 
 bool mrc_load_done(const struct mrc_load *load)

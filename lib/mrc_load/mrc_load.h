@@ -229,6 +229,8 @@ struct mrc_load_result {
 };
 /* Pointers stay valid until destroy and go on counting. */
 void mrc_load_result(const struct mrc_load *load, struct mrc_load_result *result_out);
+/* Payload bytes received so far: of the above what a caller may want after every packet. */
+uint64_t mrc_load_rx_bytes(const struct mrc_load *load);
 
 /* ---- the pattern */
 

@@ -357,12 +357,12 @@ void sim_flow_ended(struct sim *sim, uint32_t i, uint64_t end_ns, bool failed)
 /* Flows of a connection arrive in the order in which they began. */
 static void arrivals(struct sim *sim, struct sim_conn *c)
 {
-	struct mrc_load_result r;
+	uint64_t rx_bytes;
 
 	if (c->next_arrival == UINT32_MAX)
 		return;
-	mrc_load_result(c->rx, &r);
-	while (c->next_arrival != UINT32_MAX && sim->flows[c->next_arrival].upto <= r.rx_bytes) {
+	rx_bytes = mrc_load_rx_bytes(c->rx);
+	while (c->next_arrival != UINT32_MAX && sim->flows[c->next_arrival].upto <= rx_bytes) {
 		uint32_t i = c->next_arrival;
 
 		c->next_arrival = sim->flows[i].next_on_conn;

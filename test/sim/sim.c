@@ -31,63 +31,55 @@ void sim_hash(struct sim *sim, uint64_t value)
 
 /* ---- heap of hosts by wake-up time, then index */
 
-static bool before(const struct sim *sim, uint32_t a, uint32_t b)
+static bool before(const struct sim_wake *x, const struct sim_wake *y)
 {
-	const struct sim_host *x = &sim->hosts[a], *y = &sim->hosts[b];
-
-	return x->wake_ns < y->wake_ns || (x->wake_ns == y->wake_ns && a < b);
+	return x->at_ns < y->at_ns || (x->at_ns == y->at_ns && x->host < y->host);
 }
 
-static void heap_put(struct sim *sim, uint32_t at, uint32_t host)
+static void heap_put(struct sim *sim, uint32_t at, struct sim_wake wake)
 {
-	sim->heap[at] = host;
-	sim->hosts[host].heap_at = at;
+	sim->heap[at] = wake;
+	sim->hosts[wake.host].heap_at = at;
 }
 
-static void heap_up(struct sim *sim, uint32_t at)
+static void heap_up(struct sim *sim, uint32_t at, struct sim_wake wake)
 {
-	uint32_t host = sim->heap[at];
-
-	while (at > 0 && before(sim, host, sim->heap[(at - 1) / 4])) {
+	while (at > 0 && before(&wake, &sim->heap[(at - 1) / 4])) {
 		heap_put(sim, at, sim->heap[(at - 1) / 4]);
 		at = (at - 1) / 4;
 	}
-	heap_put(sim, at, host);
+	heap_put(sim, at, wake);
 }
 
-static void heap_down(struct sim *sim, uint32_t at)
+static void heap_down(struct sim *sim, uint32_t at, struct sim_wake wake)
 {
-	uint32_t host = sim->heap[at];
-
 	for (;;) {
 		uint32_t best = at * 4 + 1;
 
 		if (best >= sim->heap_len)
 			break;
 		for (uint32_t c = best + 1; c < at * 4 + 5 && c < sim->heap_len; c++) {
-			if (before(sim, sim->heap[c], sim->heap[best]))
+			if (before(&sim->heap[c], &sim->heap[best]))
 				best = c;
 		}
-		if (!before(sim, sim->heap[best], host))
+		if (!before(&sim->heap[best], &wake))
 			break;
 		heap_put(sim, at, sim->heap[best]);
 		at = best;
 	}
-	heap_put(sim, at, host);
+	heap_put(sim, at, wake);
 }
 
 void sim_wake_at(struct sim *sim, struct sim_host *h, uint64_t at_ns)
 {
-	if (at_ns >= h->wake_ns)
+	if (at_ns >= sim->heap[h->heap_at].at_ns)
 		return;
-	h->wake_ns = at_ns;
-	heap_up(sim, h->heap_at);
+	heap_up(sim, h->heap_at, (struct sim_wake){at_ns, h->index});
 }
 
 static void wake_clear(struct sim *sim, struct sim_host *h)
 {
-	h->wake_ns = SIM_NEVER;
-	heap_down(sim, h->heap_at);
+	heap_down(sim, h->heap_at, (struct sim_wake){SIM_NEVER, h->index});
 }
 
 void sim_mark(struct sim *sim, struct sim_host *h)
@@ -142,8 +134,7 @@ static void hosts_init(struct sim *sim)
 	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
 		sim->hosts[i].sim = sim;
 		sim->hosts[i].index = i;
-		sim->hosts[i].wake_ns = SIM_NEVER;
-		heap_put(sim, i, i);
+		heap_put(sim, i, (struct sim_wake){SIM_NEVER, i});
 	}
 }
 
@@ -315,7 +306,7 @@ static uint64_t next_instant(struct sim *sim)
 {
 	uint64_t t = mrc_fabric_next_deadline(sim->fabric);
 
-	t = min64(t, sim->hosts[sim->heap[0]].wake_ns);
+	t = min64(t, sim->heap[0].at_ns);
 	t = min64(t, sim_flows_next(sim));
 	if (sim->sc->nb_pauses != 0)
 		t = min64(t, next_pause(sim));
@@ -352,8 +343,8 @@ static void step(struct sim *sim)
 		pauses(sim);
 	arrivals(sim);
 	sim_flows_due(sim);
-	while (sim->hosts[sim->heap[0]].wake_ns <= sim->now_ns) {
-		struct sim_host *h = &sim->hosts[sim->heap[0]];
+	while (sim->heap[0].at_ns <= sim->now_ns) {
+		struct sim_host *h = &sim->hosts[sim->heap[0].host];
 
 		wake_clear(sim, h);
 		sim_mark(sim, h);

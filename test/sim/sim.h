@@ -74,14 +74,19 @@ struct sim_host {
 	uint64_t rng[4];
 	uint32_t conns[2]; /* heads: as source, as destination */
 	uint32_t nb_conns;
-	uint64_t wake_ns;
-	uint32_t heap_at; /* place in the heap, UINT32_MAX: not there */
+	uint32_t heap_at; /* place in the heap of wake-ups, where it always is */
 	uint64_t port_free_ns[MRC_MAX_PLANES];
 	uint32_t up; /* planes with carrier */
 	uint32_t turn;
 	bool dirty;
 	uint64_t paused_until;
 	uint64_t last_bytes; /* received by the last sample */
+};
+
+/* A host's place in time; SIM_NEVER when it waits for others only. */
+struct sim_wake {
+	uint64_t at_ns;
+	uint32_t host;
 };
 
 struct sim_stats {
@@ -117,7 +122,7 @@ struct sim {
 	uint64_t source_len;
 	uint8_t *scratch; /* a frame with payload of zeroes, for virtual ones */
 	struct mrc_nscc_cfg cc;
-	uint32_t *heap;
+	struct sim_wake *heap;
 	uint32_t heap_len;
 	uint32_t *dirty;
 	uint32_t nb_dirty;
