@@ -22,9 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <x86intrin.h>
 
+#include "bench.h"
 #include "mrc_sched.h"
 
 enum {
@@ -81,39 +81,6 @@ struct world {
 static struct mrc_proto proto;
 static struct world *worlds[MAX_CASES];
 static uint32_t nb_worlds;
-static uint64_t random_state = 1;
-
-static void must(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "bench_engine: %s failed\n", what);
-	exit(1);
-}
-
-/* ---- the engines' environment */
-
-static void *env_alloc(void *ctx, size_t size, size_t align)
-{
-	void *mem = aligned_alloc(align, (size + align - 1) / align * align);
-
-	if (mem != NULL)
-		memset(mem, 0, size);
-	return mem;
-}
-
-static void env_free(void *ctx, void *mem, size_t size)
-{
-	free(mem);
-}
-
-static uint64_t env_random64(void *ctx)
-{
-	random_state += 0x9E3779B97F4A7C15u;
-	return random_state * 0xBF58476D1CE4E5B9u ^ random_state >> 31;
-}
-
-static const struct mrc_env env = {.alloc = env_alloc, .free = env_free, .random64 = env_random64};
 
 /* ---- set-up */
 
@@ -144,7 +111,7 @@ static void engine_make(struct world *w, struct side *side)
 	cfg.queue_entries = w->nb_qps * 512 + 65536;
 	cfg.icrc = w->icrc;
 	cfg.timestamps = true;
-	must(mrc_sched_create(&cfg, &env, &side->sched) == MRC_OK, "mrc_sched_create");
+	bench_must(mrc_sched_create(&cfg, &bench_env, &side->sched) == MRC_OK, "mrc_sched_create");
 	for (uint32_t p = 0; p < NB_PLANES; p++)
 		mrc_sched_plane_set(side->sched, 0, p, MRC_PLANE_UP);
 }
@@ -155,28 +122,29 @@ static void paths_make(struct side *side)
 	struct mrc_ev_cfg cfg;
 
 	mrc_ev_cfg_default(&cfg);
-	mrc_ev_generate(evs, NB_EVS, NB_PLANES, MRC_EV_MODE_UDP, &env);
+	mrc_ev_generate(evs, NB_EVS, NB_PLANES, MRC_EV_MODE_UDP, &bench_env);
 	cfg.mode = MRC_EV_MODE_UDP;
 	cfg.evs = evs;
 	cfg.nb_evs = NB_EVS;
 	cfg.nb_planes = NB_PLANES;
-	must(mrc_ev_create(&cfg, &env, &side->set) == MRC_OK, "mrc_ev_create");
+	bench_must(mrc_ev_create(&cfg, &bench_env, &side->set) == MRC_OK, "mrc_ev_create");
 }
 
 static void memory_make(struct world *w, struct side *side)
 {
 	side->mem = aligned_alloc(4096, MEM_LEN);
 	side->qps = calloc(w->nb_qps, sizeof(struct mrc_sched_qp *));
-	must(side->mem != NULL && side->qps != NULL, "memory");
+	bench_must(side->mem != NULL && side->qps != NULL, "memory");
 	memset(side->mem, 0x5A, MEM_LEN);
-	must(mrc_sched_pd_create(side->sched, &side->pd) == MRC_OK, "mrc_sched_pd_create");
+	bench_must(mrc_sched_pd_create(side->sched, &side->pd) == MRC_OK, "mrc_sched_pd_create");
 	side->mr = (struct mrc_sched_mr){.pd = side->pd,
 		.access = MRC_ACCESS_LOCAL_WRITE | MRC_ACCESS_REMOTE_WRITE,
 		.addr = side->mem,
 		.iova = 0x10000,
 		.len = MEM_LEN};
-	must(mrc_sched_mr_reg(side->sched, &side->mr) == MRC_OK, "mrc_sched_mr_reg");
-	must(mrc_sched_cq_create(side->sched, 32768, &side->cq) == MRC_OK, "mrc_sched_cq_create");
+	bench_must(mrc_sched_mr_reg(side->sched, &side->mr) == MRC_OK, "mrc_sched_mr_reg");
+	bench_must(mrc_sched_cq_create(side->sched, 32768, &side->cq) == MRC_OK,
+		"mrc_sched_cq_create");
 }
 
 static uint32_t depth_of(const struct world *w)
@@ -197,7 +165,7 @@ static void qp_make(struct world *w, struct side *side, uint32_t i)
 		.sq_sig_all = true,
 		.ctx = (void *)(uintptr_t)i};
 
-	must(mrc_sched_qp_create(side->sched, &cfg, &side->qps[i]) == MRC_OK,
+	bench_must(mrc_sched_qp_create(side->sched, &cfg, &side->qps[i]) == MRC_OK,
 		"mrc_sched_qp_create");
 }
 
@@ -214,9 +182,9 @@ static void qp_connect(struct world *w, struct side *side, struct side *peer, ui
 	attr.dest_qpn = mrc_sched_qp_num(peer->qps[i]);
 	attr.pmtu = w->pmtu;
 	attr.mpr = attr.mpr_dest = mpr_of(w);
-	must(mrc_sched_qp_modify(side->sched, 0, qp, MRC_QP_INIT, &attr) == MRC_OK &&
-			mrc_sched_qp_modify(side->sched, 0, qp, MRC_QP_RTR, &attr) == MRC_OK &&
-			mrc_sched_qp_modify(side->sched, 0, qp, MRC_QP_RTS, &attr) == MRC_OK,
+	bench_must(mrc_sched_qp_modify(side->sched, 0, qp, MRC_QP_INIT, &attr) == MRC_OK &&
+			   mrc_sched_qp_modify(side->sched, 0, qp, MRC_QP_RTR, &attr) == MRC_OK &&
+			   mrc_sched_qp_modify(side->sched, 0, qp, MRC_QP_RTS, &attr) == MRC_OK,
 		"mrc_sched_qp_modify");
 }
 
@@ -235,7 +203,8 @@ static void post(struct world *w, uint32_t i)
 	}
 	sge.lkey = req->mr.key;
 	wr.rkey = w->sides[1].mr.key;
-	must(mrc_sched_post_write(req->sched, req->qps[i], &wr) == MRC_OK, "mrc_sched_post_write");
+	bench_must(mrc_sched_post_write(req->sched, req->qps[i], &wr) == MRC_OK,
+		"mrc_sched_post_write");
 }
 
 static void world_add(uint32_t pmtu, uint32_t msg_len, uint32_t nb_qps, bool icrc)
@@ -243,7 +212,7 @@ static void world_add(uint32_t pmtu, uint32_t msg_len, uint32_t nb_qps, bool icr
 	static const uint8_t v4[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 0, 0, 1};
 	struct world *w = calloc(1, sizeof(*w));
 
-	must(w != NULL && nb_worlds < MAX_CASES, "set-up");
+	bench_must(w != NULL && nb_worlds < MAX_CASES, "set-up");
 	*w = (struct world){.pmtu = pmtu,
 		.msg_len = msg_len,
 		.nb_qps = nb_qps,
@@ -254,7 +223,7 @@ static void world_add(uint32_t pmtu, uint32_t msg_len, uint32_t nb_qps, bool icr
 		icrc ? "on" : "off");
 	mrc_nscc_cfg_default(&w->cc, 400000000000, 20000, pmtu + 100, false);
 	w->frames = aligned_alloc(64, (size_t)2 * BURST * FRAME_ROOM);
-	must(w->frames != NULL, "memory");
+	bench_must(w->frames != NULL, "memory");
 	for (uint32_t s = 0; s < 2; s++) {
 		struct side *side = &w->sides[s];
 
@@ -272,7 +241,7 @@ static void world_add(uint32_t pmtu, uint32_t msg_len, uint32_t nb_qps, bool icr
 		for (uint32_t p = 0; p < NB_PLANES; p++) {
 			const uint8_t mac[6] = {2, 0, 0, 0, (uint8_t)(1 - s), (uint8_t)p};
 
-			must(mrc_sched_peer_set(side->sched, &peer->gid, p, mac) == MRC_OK,
+			bench_must(mrc_sched_peer_set(side->sched, &peer->gid, p, mac) == MRC_OK,
 				"mrc_sched_peer_set");
 		}
 		for (uint32_t i = 0; i < nb_qps; i++)
@@ -330,7 +299,7 @@ static void deliver(struct world *w, uint32_t s, const struct mrc_rxbuf *rx, uin
 
 	mrc_sched_rx(w->sides[s].sched, w->now_ns, rx, n, verdicts);
 	for (uint32_t i = 0; i < n; i++)
-		must(verdicts[i].kind == MRC_RX_CONSUMED, "delivery of a packet");
+		bench_must(verdicts[i].kind == MRC_RX_CONSUMED, "delivery of a packet");
 }
 
 static void timers(struct world *w, uint32_t s)
@@ -347,7 +316,7 @@ static void complete(struct world *w)
 	do {
 		n = mrc_sched_cq_poll(w->sides[0].sched, w->sides[0].cq, wcs, BURST);
 		for (uint32_t i = 0; i < n; i++) {
-			must(wcs[i].status == MRC_WC_SUCCESS, "a write");
+			bench_must(wcs[i].status == MRC_WC_SUCCESS, "a write");
 			post(w, (uint32_t)wcs[i].wr_id);
 		}
 	} while (n == BURST);
@@ -393,7 +362,7 @@ static void round_run(struct world *w, uint32_t round)
 		uint32_t n = step(w, sums);
 
 		idle = n > 0 ? 0 : idle + 1;
-		must(idle < 100000, "progress");
+		bench_must(idle < 100000, "progress");
 		packets += n;
 	}
 	w->total[round] = 0;
@@ -403,51 +372,20 @@ static void round_run(struct world *w, uint32_t round)
 	}
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double tsc_ghz(void)
-{
-	struct timespec a, b;
-	uint64_t from, to;
-	double ns;
-
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	from = __rdtsc();
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &b);
-		to = __rdtsc();
-		ns = (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
-	} while (ns < 5e7);
-	return (double)(to - from) / ns;
-}
-
-static void quartiles(double *values, uint32_t nb, double out[3])
-{
-	qsort(values, nb, sizeof(*values), compare);
-	out[0] = values[nb / 4];
-	out[1] = values[nb / 2];
-	out[2] = values[nb * 3 / 4];
-}
-
 static void print_json(uint32_t rounds)
 {
-	printf("{\"tsc_ghz\": %.3f, \"rounds\": %u, \"cases\": [", tsc_ghz(), rounds);
+	printf("{\"tsc_ghz\": %.3f, \"rounds\": %u, \"cases\": [", bench_tsc_ghz(), rounds);
 	for (uint32_t i = 0; i < nb_worlds; i++) {
 		struct world *w = worlds[i];
 		double q[3];
 
-		quartiles(w->total, rounds, q);
+		bench_quartiles(w->total, rounds, q);
 		printf("%s\n  {\"name\": \"%s\", \"pmtu\": %u, \"msg_len\": %u, \"qps\": %u, "
 		       "\"icrc\": %s, \"total\": [%.1f, %.1f, %.1f]",
 			i == 0 ? "" : ",", w->name, w->pmtu, w->msg_len, w->nb_qps,
 			w->icrc ? "true" : "false", q[0], q[1], q[2]);
 		for (uint32_t s = 0; s < NB_STAGES; s++) {
-			quartiles(w->cycles[s], rounds, q);
+			bench_quartiles(w->cycles[s], rounds, q);
 			printf(", \"%s\": [%.1f, %.1f, %.1f]", stage_names[s], q[0], q[1], q[2]);
 		}
 		printf("}");
@@ -458,7 +396,7 @@ static void print_json(uint32_t rounds)
 static void print_text(uint32_t rounds)
 {
 	printf("cycles per data packet (time stamp counter at %.2f GHz), median of %u rounds\n",
-		tsc_ghz(), rounds);
+		bench_tsc_ghz(), rounds);
 	printf("%-28s", "");
 	for (uint32_t s = 0; s < NB_STAGES; s++)
 		printf(" %7s", stage_names[s]);
@@ -468,10 +406,10 @@ static void print_text(uint32_t rounds)
 
 		printf("%-28s", worlds[i]->name);
 		for (uint32_t s = 0; s < NB_STAGES; s++) {
-			quartiles(worlds[i]->cycles[s], rounds, q);
+			bench_quartiles(worlds[i]->cycles[s], rounds, q);
 			printf(" %7.1f", q[1]);
 		}
-		quartiles(worlds[i]->total, rounds, q);
+		bench_quartiles(worlds[i]->total, rounds, q);
 		printf(" %8.1f %7.1f %7.1f\n", q[1], q[0], q[2]);
 	}
 }
@@ -508,37 +446,22 @@ static void worlds_make(const char *only)
 
 int main(int argc, char **argv)
 {
-	uint32_t rounds = 100;
-	const char *only = NULL;
-	bool json = false;
+	struct bench_options o = {.program = "bench_engine",
+		.only_text = "PMTU/MESSAGE/QPS/icrc|plain",
+		.max_rounds = MAX_ROUNDS,
+		.rounds = 100};
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--json") == 0) {
-			json = true;
-		} else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) {
-			rounds = (uint32_t)strtoul(argv[++i], NULL, 0);
-		} else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
-			only = argv[++i];
-		} else {
-			fprintf(stderr, "usage: bench_engine [--json] [--rounds N] "
-					"[--only PMTU/MESSAGE/QPS/icrc|plain]\n");
-			return 2;
-		}
-	}
-	if (rounds < 4 || rounds > MAX_ROUNDS) {
-		fprintf(stderr, "bench_engine: --rounds must be 4 .. %d\n", MAX_ROUNDS);
-		return 2;
-	}
+	bench_options_read(&o, argc, argv);
 	mrc_proto_default(&proto);
-	must(mrc_proto_init(&proto) == MRC_OK, "mrc_proto_init");
-	worlds_make(only);
-	for (uint32_t r = 0; r < rounds; r++)
+	bench_must(mrc_proto_init(&proto) == MRC_OK, "mrc_proto_init");
+	worlds_make(o.only);
+	for (uint32_t r = 0; r < o.rounds; r++)
 		for (uint32_t i = 0; i < nb_worlds; i++)
 			round_run(worlds[i], r);
-	if (json)
-		print_json(rounds);
+	if (o.json)
+		print_json(o.rounds);
 	else
-		print_text(rounds);
+		print_text(o.rounds);
 	for (uint32_t i = 0; i < nb_worlds; i++)
 		world_free(worlds[i]);
 	return 0;

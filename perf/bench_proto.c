@@ -11,15 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <x86intrin.h>
 
+#include "bench.h"
 #include "mrc_icrc.h"
 #include "pkt_kit.h"
 
 enum {
 	CALLS = 2000, /* per round and case */
-	MAX_ROUNDS = 2000,
 	MAX_CASES = 64,
 	NB_FRAMES = 8, /* copies of a frame, so that not one cache line is all that is read */
 };
@@ -32,20 +30,14 @@ struct frame {
 	uint8_t bytes[NB_FRAMES][PKT_KIT_ROOM];
 };
 
-struct bench {
-	char name[64];
-	uint64_t (*run)(const struct frame *frame);
-	struct frame *frame;
-	double cycles[MAX_ROUNDS];
-};
-
 static struct mrc_proto proto;
-static struct bench benches[MAX_CASES];
+static struct bench_call benches[MAX_CASES];
 static uint32_t nb_benches;
 static uint8_t block[4096];
 
-static uint64_t run_decode(const struct frame *frame)
+static uint64_t run_decode(const struct bench_call *call)
 {
+	const struct frame *frame = call->ctx;
 	struct mrc_pkt pkt;
 	uint64_t sum = 0;
 
@@ -56,8 +48,9 @@ static uint64_t run_decode(const struct frame *frame)
 	return sum;
 }
 
-static uint64_t run_check(const struct frame *frame)
+static uint64_t run_check(const struct bench_call *call)
 {
+	const struct frame *frame = call->ctx;
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < CALLS; i++)
@@ -65,8 +58,9 @@ static uint64_t run_check(const struct frame *frame)
 	return sum;
 }
 
-static uint64_t run_template(const struct frame *frame)
+static uint64_t run_template(const struct bench_call *call)
 {
+	const struct frame *frame = call->ctx;
 	struct mrc_template_vary vary = frame->vary;
 	uint8_t hdr[NB_FRAMES][MRC_HDR_ROOM];
 	uint64_t sum = 0;
@@ -79,8 +73,9 @@ static uint64_t run_template(const struct frame *frame)
 	return sum;
 }
 
-static uint64_t run_transport(const struct frame *frame)
+static uint64_t run_transport(const struct bench_call *call)
 {
+	const struct frame *frame = call->ctx;
 	uint8_t hdr[NB_FRAMES][64];
 	struct mrc_pkt pkt = frame->view;
 	uint64_t sum = 0;
@@ -96,8 +91,9 @@ static uint64_t run_transport(const struct frame *frame)
 }
 
 /* What a sender does with each header; the sum reads what was just written. */
-static uint64_t run_build(const struct frame *frame)
+static uint64_t run_build(const struct bench_call *call)
 {
+	const struct frame *frame = call->ctx;
 	struct mrc_template_vary vary = frame->vary;
 	struct mrc_pkt pkt = frame->view;
 	uint8_t hdr[NB_FRAMES][MRC_HDR_ROOM];
@@ -116,8 +112,9 @@ static uint64_t run_build(const struct frame *frame)
 	return sum;
 }
 
-static uint64_t run_icrc_header(const struct frame *frame)
+static uint64_t run_icrc_header(const struct bench_call *call)
 {
+	const struct frame *frame = call->ctx;
 	uint32_t off = frame->view.ip_off, len = frame->view.payload_off - off;
 	uint64_t sum = 0;
 
@@ -135,17 +132,17 @@ static uint64_t sum_blocks(uint32_t len)
 	return sum;
 }
 
-static uint64_t run_icrc_64(const struct frame *frame)
+static uint64_t run_icrc_64(const struct bench_call *call)
 {
 	return sum_blocks(64);
 }
 
-static uint64_t run_icrc_1024(const struct frame *frame)
+static uint64_t run_icrc_1024(const struct bench_call *call)
 {
 	return sum_blocks(1024);
 }
 
-static uint64_t run_icrc_4096(const struct frame *frame)
+static uint64_t run_icrc_4096(const struct bench_call *call)
 {
 	return sum_blocks(4096);
 }
@@ -159,31 +156,32 @@ static uint64_t combine(uint32_t len)
 	return sum;
 }
 
-static uint64_t run_combine_1024(const struct frame *frame)
+static uint64_t run_combine_1024(const struct bench_call *call)
 {
 	return combine(1024);
 }
 
-static uint64_t run_combine_4095(const struct frame *frame)
+static uint64_t run_combine_4095(const struct bench_call *call)
 {
 	return combine(4095);
 }
 
-static uint64_t run_combine_4096(const struct frame *frame)
+static uint64_t run_combine_4096(const struct bench_call *call)
 {
 	return combine(4096);
 }
 
 static void add(const char *what, const char *of, struct frame *frame,
-	uint64_t (*run)(const struct frame *frame))
+	uint64_t (*run)(const struct bench_call *call))
 {
-	struct bench *bench = &benches[nb_benches++];
+	struct bench_call *bench = &benches[nb_benches++];
 
 	if (nb_benches > MAX_CASES)
 		abort();
 	snprintf(bench->name, sizeof(bench->name), "%s%s%s", what, of[0] ? " " : "", of);
 	bench->run = run;
-	bench->frame = frame;
+	bench->calls = CALLS;
+	bench->ctx = frame;
 }
 
 static struct frame *frame_make(const struct pkt_kit_case *kind)
@@ -248,98 +246,17 @@ static void benches_make(void)
 	add("icrc_combine", "4096 B", NULL, run_combine_4096);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double tsc_hz(void)
-{
-	struct timespec a, b;
-	uint64_t from, to;
-	double ns;
-
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	from = __rdtsc();
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &b);
-		to = __rdtsc();
-		ns = (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
-	} while (ns < 5e7);
-	return (double)(to - from) / ns * 1e9;
-}
-
-/* Keeps what a case computes, so that the compiler keeps the computing. */
-static volatile uint64_t sink;
-
-static void measure(uint32_t rounds)
-{
-
-	for (uint32_t r = 0; r < rounds; r++) {
-		for (uint32_t i = 0; i < nb_benches; i++) {
-			uint64_t from, to;
-
-			sink += benches[i].run(benches[i].frame); /* warms caches and predictors */
-			from = __rdtsc();
-			sink += benches[i].run(benches[i].frame);
-			to = __rdtsc();
-			benches[i].cycles[r] = (double)(to - from) / CALLS;
-		}
-	}
-}
-
-static void print(uint32_t rounds, bool json)
-{
-	double ghz = tsc_hz() / 1e9;
-
-	if (json)
-		printf("{\"tsc_ghz\": %.3f, \"rounds\": %u, \"cases\": [", ghz, rounds);
-	else
-		printf("%-54s %8s %8s %8s %8s\n", "call", "ns", "cycles", "25 %", "75 %");
-	for (uint32_t i = 0; i < nb_benches; i++) {
-		double *c = benches[i].cycles;
-
-		qsort(c, rounds, sizeof(*c), compare);
-		if (json)
-			printf("%s\n  {\"name\": \"%s\", \"ns\": %.2f, \"cycles\": %.1f, "
-			       "\"cycles_q1\": %.1f, \"cycles_q3\": %.1f}",
-				i == 0 ? "" : ",", benches[i].name, c[rounds / 2] / ghz,
-				c[rounds / 2], c[rounds / 4], c[rounds * 3 / 4]);
-		else
-			printf("%-54s %8.1f %8.1f %8.1f %8.1f\n", benches[i].name,
-				c[rounds / 2] / ghz, c[rounds / 2], c[rounds / 4],
-				c[rounds * 3 / 4]);
-	}
-	if (json)
-		printf("\n]}\n");
-}
-
 int main(int argc, char **argv)
 {
-	uint32_t rounds = 200;
-	bool json = false;
+	struct bench_options o = {
+		.program = "bench_proto", .max_rounds = BENCH_MAX_ROUNDS, .rounds = 200};
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--json") == 0) {
-			json = true;
-		} else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) {
-			rounds = (uint32_t)strtoul(argv[++i], NULL, 0);
-		} else {
-			fprintf(stderr, "usage: bench_proto [--json] [--rounds N]\n");
-			return 2;
-		}
-	}
-	if (rounds < 4 || rounds > MAX_ROUNDS) {
-		fprintf(stderr, "bench_proto: --rounds must be 4 .. %d\n", MAX_ROUNDS);
-		return 2;
-	}
+	bench_options_read(&o, argc, argv);
 	mrc_proto_default(&proto);
 	for (uint32_t i = 0; i < sizeof(block); i++)
 		block[i] = (uint8_t)(i * 7);
 	benches_make();
-	measure(rounds);
-	print(rounds, json);
+	bench_calls_measure(benches, nb_benches, o.rounds);
+	bench_calls_print(benches, nb_benches, &o);
 	return 0;
 }
