@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ctl_client.h"
+#include "ctl_stdio.h"
 
 #define DEFAULT_SOCKET "/run/mrc-fabric/control.sock"
 
@@ -589,6 +590,7 @@ int main(int argc, char **argv)
 		.socket = socket != NULL && socket[0] != '\0' ? socket : DEFAULT_SOCKET};
 	int code;
 
+	mrc_ctl_stdio_hold();
 	o.args = calloc((size_t)argc + 1, sizeof(*o.args));
 	if (o.args == NULL)
 		return complain(EXIT_NOBODY, "out of memory");

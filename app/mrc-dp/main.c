@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctl_stdio.h"
 #include "doctor.h"
 #include "perf_cmd.h"
 #include "run.h"
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
 		{"raw", mrc_perf_main},
 	};
 
+	mrc_ctl_stdio_hold();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ctl_stdio.h"
 #include "eal.h"
 #include "fab_config.h"
 #include "fab_loop.h"
@@ -247,8 +248,10 @@ int main(int argc, char **argv)
 	struct mrc_fab_cfg *cfg = calloc(1, sizeof(*cfg));
 	struct eal_texts *texts = calloc(1, sizeof(*texts));
 	struct mrc_ctl_error error;
-	int code = options_parse(argc, argv, &o);
+	int code;
 
+	mrc_ctl_stdio_hold();
+	code = options_parse(argc, argv, &o);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (code == EXIT_GOOD && o.help) {
 		help(stdout);

@@ -136,6 +136,20 @@ def result_that_cannot_be_written_is_no_success():
 
 
 @case
+def closed_standard_streams_are_left_alone():
+    """DPDK's shared configuration once got descriptor 1 and the progress lines: the process spun for ever."""
+    for closed in ((0, 1, 2), (1,), (0,)):
+        child = subprocess.Popen([MRC_DP, "demo", "--seconds", "0.5"], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 preexec_fn=lambda: [os.close(fd) for fd in closed])
+        try:
+            code = child.wait(60)
+        finally:
+            child.kill()
+        equal(code, 1 if 1 in closed else 0, f"descriptors {closed} closed")
+
+
+@case
 def signals_end_it_within_two_seconds():
     for number in (signal.SIGTERM, signal.SIGINT):
         with Process([MRC_DP, "demo", "--json"]) as demo_process:

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ctl_stdio.h"
 #include "sim.h"
 
 enum {
@@ -307,8 +308,10 @@ int main(int argc, char **argv)
 	struct scenario *sc;
 	struct args a;
 	json_t *result, *again;
-	int code = take_args(&a, argc, argv);
+	int code;
 
+	mrc_ctl_stdio_hold();
+	code = take_args(&a, argc, argv);
 	if (code != 0)
 		return code < 0 ? EXIT_MET : code;
 	if (scenario_read(a.scenario, a.sets, a.nb_sets, &sc, &error) != MRC_OK) {

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ctl_stdio.h - standard streams that a caller left closed.
+ */
+#ifndef CTL_STDIO_H
+#define CTL_STDIO_H
+
+/*
+ * Occupies each of the descriptors 0, 1 and 2 that is closed, so that no file opened later gets its
+ * number: a line meant for standard output would else be written into that file. What occupies them
+ * fails every read or write, so a result that reaches nobody is noticed. First thing in main,
+ * before any thread or file. Errors: none; without /dev/null nothing is done.
+ */
+void mrc_ctl_stdio_hold(void);
+
+#endif
