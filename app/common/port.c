@@ -3,7 +3,6 @@
 #include "eal.h"
 
 #include <net/if.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -21,16 +20,6 @@ enum {
 	SETTLE_STEP_MS = 20,
 	RESTART_MS = 400,
 };
-
-static int refuse(char *reason, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(reason, MRC_PORT_REASON, fmt, ap);
-	va_end(ap);
-	return MRC_ERR_INVAL;
-}
 
 /*
  * Drivers that advertise 1518 bytes and yet pass whatever fits their buffers; their limit is
@@ -53,7 +42,7 @@ static int queues_choose(struct mrc_port *port, const struct rte_eth_dev_info *i
 	uint32_t nb = want->nb_workers;
 
 	if (info->max_rx_queues == 0 || info->max_tx_queues < nb)
-		return refuse(reason,
+		return mrc_refuse(reason,
 			"driver %s offers %u receive and %u transmit queues, %u workers need one "
 			"transmit queue each; lower \"workers\"",
 			port->driver, info->max_rx_queues, info->max_tx_queues, nb);
@@ -94,14 +83,14 @@ static int configure(struct mrc_port *port, const struct rte_eth_dev_info *info,
 		port->mtu_by_driver = false;
 	}
 	if (!unasked)
-		return refuse(reason,
+		return mrc_refuse(reason,
 			"driver %s takes an MTU of at most %u, the path MTU needs %u; lower "
 			"\"pmtu\" "
 			"or raise the device's MTU",
 			port->driver, info->max_mtu, want->mtu);
 	conf.rxmode.mtu = 0;
 	err = rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq, &conf);
-	return err ? refuse(reason, "driver %s refuses the configuration: %s", port->driver,
+	return err ? mrc_refuse(reason, "driver %s refuses the configuration: %s", port->driver,
 			     rte_strerror(-err))
 		   : MRC_OK;
 }
@@ -114,7 +103,7 @@ static int queues_setup(struct mrc_port *port, const struct mrc_port_want *want,
 	int err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx_desc, &tx_desc);
 
 	if (err)
-		return refuse(reason, "driver %s offers no usable descriptor count: %s",
+		return mrc_refuse(reason, "driver %s offers no usable descriptor count: %s",
 			port->driver, rte_strerror(-err));
 	/* Virtual devices know no node: -1 means any. */
 	if (node < 0)
@@ -125,7 +114,7 @@ static int queues_setup(struct mrc_port *port, const struct mrc_port_want *want,
 	for (uint16_t q = 0; q < port->nb_txq && !err; q++)
 		err = rte_eth_tx_queue_setup(port->id, q, tx_desc, (unsigned)node, NULL);
 	if (err)
-		return refuse(reason, "driver %s refuses a queue of %u descriptors: %s",
+		return mrc_refuse(reason, "driver %s refuses a queue of %u descriptors: %s",
 			port->driver, rx_desc, rte_strerror(-err));
 	port->rx_desc = rx_desc;
 	port->tx_desc = tx_desc;
@@ -156,7 +145,7 @@ int mrc_port_open(
 	int err = rte_eth_dev_info_get(id, &info);
 
 	if (err)
-		return refuse(reason_out, "the device does not answer: %s", rte_strerror(-err));
+		return mrc_refuse(reason_out, "the device does not answer: %s", rte_strerror(-err));
 	snprintf(port.driver, sizeof(port.driver), "%s", info.driver_name ? info.driver_name : "?");
 	err = queues_choose(&port, &info, want, reason_out);
 	if (!err)
@@ -176,7 +165,7 @@ int mrc_port_open(
 		rte_eth_dev_close(id);
 		if (port.iface_fd >= 0)
 			close(port.iface_fd);
-		return refuse(reason_out, "driver %s does not start: %s", port.driver,
+		return mrc_refuse(reason_out, "driver %s does not start: %s", port.driver,
 			rte_strerror(-err));
 	}
 	mac_set(&port, want->mac);
@@ -232,7 +221,7 @@ int mrc_port_settle(struct mrc_port *ports, uint32_t nb, uint32_t wait_ms,
 	}
 	for (uint32_t i = 0; i < nb; i++)
 		if (!ports[i].started)
-			return refuse(reason_out,
+			return mrc_refuse(reason_out,
 				"driver %s does not start: the server of its socket is not there",
 				ports[i].driver);
 	return MRC_OK;

@@ -15,10 +15,9 @@
 #include <rte_ring.h>
 
 #include "device.h"
-#include "mrc_err.h"
+#include "reason.h"
 
 #define MRC_PORT_MAX_QUEUES 8
-#define MRC_PORT_REASON     512
 
 struct mrc_port_want {
 	uint32_t nb_workers;  /* a transmit queue each; receive queues as the device has them */
@@ -50,7 +49,7 @@ struct mrc_port {
 /*
  * Configures, sets up and starts port `id`. A memif client whose server is not there yet stays
  * unstarted (see mrc_port_settle). On failure nothing stays open but the port itself, and
- * reason_out (MRC_PORT_REASON bytes) names what is missing and the remedy. Errors: MRC_ERR_INVAL.
+ * reason_out (MRC_REASON bytes) names what is missing and the remedy. Errors: MRC_ERR_INVAL.
  */
 int mrc_port_open(
 	struct mrc_port *port_out, uint16_t id, const struct mrc_port_want *want, char *reason_out);

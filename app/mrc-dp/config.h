@@ -19,6 +19,7 @@
 #include "mrc_pkt.h"
 #include "mrc_sched.h"
 #include "place.h"
+#include "reason.h"
 
 #define MRC_CFG_TEXT         256
 #define MRC_CFG_NAME         32
@@ -27,7 +28,6 @@
 #define MRC_CFG_MAX_WORKERS  8
 #define MRC_CFG_MAX_NEIGH    64
 #define MRC_CFG_MAX_EVENTS   64
-#define MRC_CFG_ERROR        1024
 
 /* What a plane's port is. */
 enum mrc_cfg_link {
@@ -187,7 +187,7 @@ struct mrc_cfg {
 };
 
 /*
- * Reads and checks a file; *cfg_out is written only on success. error_out (MRC_CFG_ERROR bytes)
+ * Reads and checks a file; *cfg_out is written only on success. error_out (MRC_REASON bytes)
  * receives the one line. Errors: MRC_ERR_INVAL, MRC_ERR_NOMEM.
  */
 int mrc_cfg_load(const char *path, struct mrc_cfg *cfg_out, char *error_out);

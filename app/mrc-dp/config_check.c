@@ -438,7 +438,7 @@ static int load(const char *source, const json_t *json, struct mrc_cfg *cfg_out,
 	*cfg_out = file->cfg;
 done:
 	if (err)
-		snprintf(error_out, MRC_CFG_ERROR, "%s",
+		snprintf(error_out, MRC_REASON, "%s",
 			error.text[0] ? error.text : mrc_err_text(err));
 	free(file);
 	return err;
@@ -452,7 +452,7 @@ int mrc_cfg_parse(
 	int err;
 
 	if (json == NULL) {
-		snprintf(error_out, MRC_CFG_ERROR, "%s", error.text);
+		snprintf(error_out, MRC_REASON, "%s", error.text);
 		return MRC_ERR_INVAL;
 	}
 	err = load(source, json, cfg_out, error_out);
@@ -468,13 +468,13 @@ int mrc_cfg_load(const char *path, struct mrc_cfg *cfg_out, char *error_out)
 	int err;
 
 	if (file == NULL) {
-		snprintf(error_out, MRC_CFG_ERROR, "%s: cannot open the configuration: %m", path);
+		snprintf(error_out, MRC_REASON, "%s: cannot open the configuration: %m", path);
 		return MRC_ERR_INVAL;
 	}
 	text = malloc(MRC_CTL_FILE_MAX + 1);
 	len = text ? fread(text, 1, MRC_CTL_FILE_MAX + 1, file) : 0;
 	if (text == NULL || ferror(file)) {
-		snprintf(error_out, MRC_CFG_ERROR, "%s: cannot read the configuration: %m", path);
+		snprintf(error_out, MRC_REASON, "%s: cannot read the configuration: %m", path);
 		err = MRC_ERR_INVAL;
 	} else {
 		err = mrc_cfg_parse(path, text, len, cfg_out, error_out);

@@ -124,7 +124,7 @@ static void examine(const char *path, struct mrc_doctor_report *report_out)
 	struct mrc_doctor_host host;
 	struct mrc_doctor_line *line = NULL;
 	struct mrc_cfg *cfg = calloc(1, sizeof(*cfg));
-	char error[MRC_CFG_ERROR] = "out of memory";
+	char error[MRC_REASON] = "out of memory";
 
 	mrc_doctor_host_read(&host);
 	if (path != NULL && cfg != NULL && mrc_cfg_load(path, cfg, error) == MRC_OK)

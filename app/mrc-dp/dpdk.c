@@ -23,7 +23,7 @@ static int device_plan(const struct mrc_cfg *cfg, const struct mrc_cfg_plane *pl
 		pcis[plan->nb_pcis++] = plane->device;
 		return MRC_OK;
 	}
-	if (mrc_device_socket_free(plane->device, reason, MRC_CFG_ERROR) != MRC_OK)
+	if (mrc_device_socket_free(plane->device, reason, MRC_REASON) != MRC_OK)
 		return MRC_ERR_STATE;
 	mrc_device_complete(plane->device, mrc_cfg_ring_frame_len(cfg), text);
 	vdevs[plan->nb_vdevs++] = text;
@@ -43,7 +43,7 @@ int mrc_dpdk_start(const struct mrc_cfg *cfg, const char *const *cli_args, uint3
 		.pcis = pcis,
 		.memory_mib = cfg->memory_mib ? cfg->memory_mib : mrc_endpoint_memory_mib(cfg),
 		.lcores = cfg->lcores[0] != '\0' ? cfg->lcores : NULL};
-	char prefix[32], text[MRC_CFG_ERROR];
+	char prefix[32], text[MRC_REASON];
 	int err = MRC_OK;
 
 	for (uint32_t i = 0; i < cfg->nb_eal; i++)
@@ -61,15 +61,15 @@ int mrc_dpdk_start(const struct mrc_cfg *cfg, const char *const *cli_args, uint3
 				 mrc_eal_hugepages_free_mib() >= plan.memory_mib);
 	err = mrc_eal_args_build(args_out, &plan);
 	if (err) {
-		snprintf(reason_out, MRC_CFG_ERROR, "eal: %s",
+		snprintf(reason_out, MRC_REASON, "eal: %s",
 			err == MRC_ERR_TOOBIG ? "too many arguments" : mrc_err_text(err));
 		return err;
 	}
 	err = mrc_eal_start(args_out, text, sizeof(text));
 	if (err)
-		snprintf(reason_out, MRC_CFG_ERROR,
+		snprintf(reason_out, MRC_REASON,
 			"eal: DPDK does not start: %.*s; \"mrc-dp doctor\" looks for the cause",
-			MRC_CFG_ERROR - 96, text);
+			MRC_REASON - 96, text);
 	return err;
 }
 

@@ -11,7 +11,7 @@
 
 /*
  * Starts EAL with the file's arguments, `cli_args` over them, and every device of the endpoints.
- * reason_out (MRC_CFG_ERROR bytes) says why not. args_out is to be freed after EAL stopped, after
+ * reason_out (MRC_REASON bytes) says why not. args_out is to be freed after EAL stopped, after
  * an error too. Once per process. Errors: MRC_ERR_TOOBIG (arguments), MRC_ERR_NOMEM, MRC_ERR_STATE
  * (a socket is in use), MRC_ERR_INVAL (DPDK does not start).
  */

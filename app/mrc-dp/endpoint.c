@@ -3,7 +3,6 @@
 #include "endpoint.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +20,6 @@ enum {
 	DEFAULT_DESCRIPTORS = 512,
 	SETTLE_MS = 3000,
 };
-
-int mrc_endpoint_refuse(char *reason, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(reason, MRC_PORT_REASON, fmt, ap);
-	va_end(ap);
-	return MRC_ERR_INVAL;
-}
 
 uint32_t mrc_endpoint_pool_size(const struct mrc_cfg *cfg, uint32_t index)
 {
@@ -71,7 +60,7 @@ static int pools_create(struct mrc_endpoint *ep, char *reason)
 		snprintf(name, sizeof(name), "mbuf_%u_%u", ep->index, w);
 		ep->pools[w] = mrc_port_pool_create(name, nb, mrc_cfg_buf_len(ep->cfg));
 		if (ep->pools[w] == NULL)
-			return mrc_endpoint_refuse(reason,
+			return mrc_refuse(reason,
 				"memory.mib: no room for %u packet buffers (%s); raise it", nb,
 				rte_strerror(rte_errno));
 	}
@@ -131,7 +120,7 @@ static int plane_open(
 	struct mrc_endpoint *ep, uint32_t p, const struct mrc_endpoint_rings *rings, char *reason)
 {
 	const struct mrc_cfg_plane *plane = &ep->ep->planes[p];
-	char text[MRC_PORT_REASON];
+	char text[MRC_REASON];
 	struct mrc_port_want want = {.nb_workers = ep->ep->nb_workers,
 		.descriptors = plane->descriptors,
 		.mtu = plane->mtu,
@@ -143,7 +132,7 @@ static int plane_open(
 	uint16_t id;
 
 	if (plane_port(ep, p, rings, &id) != 0)
-		return mrc_endpoint_refuse(reason,
+		return mrc_refuse(reason,
 			"endpoints[%u].planes[%u].device: \"%s\": no such port; \"mrc-dp doctor\" "
 			"lists "
 			"what DPDK finds here",
@@ -156,8 +145,8 @@ static int plane_open(
 		mrc_device_arg(plane->device, "iface", iface, sizeof(iface)))
 		want.iface = iface;
 	if (mrc_port_open(&ep->ports[p], id, &want, text) != MRC_OK)
-		return mrc_endpoint_refuse(reason, "endpoints[%u].planes[%u].device: \"%s\": %s",
-			ep->index, p, plane->device, text);
+		return mrc_refuse(reason, "endpoints[%u].planes[%u].device: \"%s\": %s", ep->index,
+			p, plane->device, text);
 	return MRC_OK;
 }
 
@@ -177,7 +166,7 @@ static int l2_create(struct mrc_endpoint *ep, char *reason)
 		cfg.addrs[0] = ep->ep->address;
 		cfg.nb_addrs = 1;
 		if (mrc_l2_init(&ep->l2[p], &cfg, 0) != MRC_OK)
-			return mrc_endpoint_refuse(reason,
+			return mrc_refuse(reason,
 				"endpoints[%u].planes[%u].mac: the port's link address "
 				"%02x:%02x:%02x:%02x:%02x:%02x is no unicast address; set \"mac\"",
 				ep->index, p, cfg.mac[0], cfg.mac[1], cfg.mac[2], cfg.mac[3],
@@ -199,7 +188,7 @@ static int captures_open(struct mrc_endpoint *ep, char *reason)
 		err = mrc_capture_open(
 			&ep->captures[p], path, name, mrc_cfg_buf_len(ep->cfg), ep->clock);
 		if (err)
-			return mrc_endpoint_refuse(reason,
+			return mrc_refuse(reason,
 				"endpoints[%u].planes[%u].capture: cannot write \"%s\": %s",
 				ep->index, p, path,
 				err == MRC_ERR_NOMEM ? "no memory, raise \"memory.mib\""
@@ -259,7 +248,7 @@ int mrc_endpoint_open(struct mrc_endpoint *ep, const struct mrc_cfg *cfg, uint32
 	ep->ep = &cfg->endpoints[index];
 	ep->index = index;
 	ep->clock = clock;
-	snprintf(reason_out, MRC_PORT_REASON, "memory.mib: memory is short; raise it");
+	snprintf(reason_out, MRC_REASON, "memory.mib: memory is short; raise it");
 	err = pools_create(ep, reason_out);
 	for (uint32_t p = 0; p < ep->ep->nb_planes && !err; p++)
 		err = plane_open(ep, p, &rings[p], reason_out);
@@ -275,11 +264,10 @@ int mrc_endpoint_open(struct mrc_endpoint *ep, const struct mrc_cfg *cfg, uint32
 int mrc_endpoint_settle(
 	struct mrc_endpoint *ep, const volatile sig_atomic_t *stop, char *reason_out)
 {
-	char text[MRC_PORT_REASON];
+	char text[MRC_REASON];
 
 	if (mrc_port_settle(ep->ports, ep->ep->nb_planes, SETTLE_MS, stop, text) != MRC_OK)
-		return mrc_endpoint_refuse(
-			reason_out, "endpoints[%u].planes: %.400s", ep->index, text);
+		return mrc_refuse(reason_out, "endpoints[%u].planes: %.400s", ep->index, text);
 	for (uint32_t w = 0; w < ep->ep->nb_workers; w++)
 		for (uint32_t p = 0; p < ep->ep->nb_planes; p++)
 			mrc_worker_carrier(ep->workers[w], 0, p, ep->ports[p].link_up);

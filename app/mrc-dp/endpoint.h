@@ -57,7 +57,7 @@ struct mrc_endpoint {
 };
 
 /*
- * Opens the ports. rings[p]: for planes with a ring port. reason_out (MRC_PORT_REASON bytes) says
+ * Opens the ports. rings[p]: for planes with a ring port. reason_out (MRC_REASON bytes) says
  * in one line, with the key, what failed. Errors: MRC_ERR_INVAL, MRC_ERR_NOMEM.
  */
 int mrc_endpoint_open(struct mrc_endpoint *ep, const struct mrc_cfg *cfg, uint32_t index,

@@ -17,7 +17,7 @@ static int area_alloc(struct mrc_area *area, uint64_t len, char *reason)
 {
 	area->mem = mrc_osmem_alloc(len);
 	if (area->mem == NULL)
-		return mrc_endpoint_refuse(reason,
+		return mrc_refuse(reason,
 			"workload: no memory for a region of %llu bytes; lower \"message\", "
 			"\"depth\" "
 			"or \"qps\"",
@@ -52,8 +52,8 @@ static int area_map(struct mrc_area *area, const char *path, uint64_t len, bool 
 		mem = mmap(
 			NULL, len, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
 	if (mem == MAP_FAILED)
-		mrc_endpoint_refuse(reason, "workload.%s: cannot %s \"%s\": %s",
-			write ? "store" : "file", write ? "write" : "read", path, strerror(errno));
+		mrc_refuse(reason, "workload.%s: cannot %s \"%s\": %s", write ? "store" : "file",
+			write ? "write" : "read", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	if (mem == MAP_FAILED)
@@ -173,11 +173,10 @@ static int load_create(struct mrc_endpoint *ep, uint32_t load, char *reason)
 		cfg.region_len = ep->regions[load].len;
 	}
 	if (mrc_load_cfg_check(&cfg, &key) != MRC_OK)
-		return mrc_endpoint_refuse(
-			reason, "workload: %s is out of range for this workload", key);
+		return mrc_refuse(reason, "workload: %s is out of range for this workload", key);
 	err = mrc_load_create(&cfg, w->sched, &w->osenv.env, &w->loads[index]);
 	if (err)
-		return mrc_endpoint_refuse(
+		return mrc_refuse(
 			reason, "workload: cannot create the load: %s", mrc_err_text(err));
 	w->nb_loads = index + 1;
 	return MRC_OK;
@@ -292,7 +291,7 @@ static int engine_create(struct mrc_endpoint *ep, uint32_t worker, char *reason)
 	if (!err)
 		err = ev_create(ep, w);
 	if (err)
-		return mrc_endpoint_refuse(reason,
+		return mrc_refuse(reason,
 			"endpoints[%u]: cannot create the engine for %u QPs: %s; lower \"qps\" or "
 			"\"qp.mpr\"",
 			ep->index, cfg.max_qps, mrc_err_text(err));
@@ -368,7 +367,7 @@ int mrc_endpoint_connect(struct mrc_endpoint *ep, uint32_t load, const struct mr
 	if (!err)
 		err = mrc_load_connect(w->loads[index], 0, peer, w->ev_set, &key);
 	if (err)
-		return mrc_endpoint_refuse(reason_out,
+		return mrc_refuse(reason_out,
 			"workload: the two ends do not agree on %s (%s); use the same value at "
 			"both",
 			key, mrc_err_text(err));

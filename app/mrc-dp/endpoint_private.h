@@ -5,8 +5,6 @@
 
 #include "endpoint.h"
 
-/* Writes the reason (MRC_PORT_REASON bytes) and returns MRC_ERR_INVAL. */
-int mrc_endpoint_refuse(char *reason, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Loads, engines and areas. */
 void mrc_endpoint_unbuild(struct mrc_endpoint *ep);
 

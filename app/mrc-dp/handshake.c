@@ -2,7 +2,6 @@
 #include "handshake.h"
 
 #include <arpa/inet.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +11,6 @@ enum {
 	PROTOCOL_VERSION = 1,
 	ANSWER_MS = 30000,
 };
-
-static int fail(char *reason, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(reason, MRC_CFG_ERROR, fmt, ap);
-	va_end(ap);
-	return MRC_ERR_INVAL;
-}
 
 int mrc_workload_plan(const struct mrc_cfg *cfg, struct mrc_workload *out, char *reason_out)
 {
@@ -37,7 +26,8 @@ int mrc_workload_plan(const struct mrc_cfg *cfg, struct mrc_workload *out, char 
 	if (out->cfg.file[0] == '\0')
 		return MRC_OK;
 	if (stat(out->cfg.file, &st) != 0)
-		return fail(reason_out, "workload.file: cannot read \"%s\": %m", out->cfg.file);
+		return mrc_refuse(
+			reason_out, "workload.file: cannot read \"%s\": %m", out->cfg.file);
 	out->file_len = (uint64_t)st.st_size;
 	/* One load writes the file; it takes as many QPs as one load has. */
 	out->nb_loads = 1;
@@ -238,17 +228,17 @@ static int expect_msg(struct mrc_oob *oob, const char *kind, const volatile sig_
 		return MRC_ERR_STATE;
 	}
 	if (msg == NULL)
-		return fail(reason, "oob: the peer %s before its \"%s\"; see its own message",
+		return mrc_refuse(reason, "oob: the peer %s before its \"%s\"; see its own message",
 			oob->closed ? "closed the connection" : "fell silent", kind);
 	if (found && strcmp(found, "refused") == 0) {
 		const char *why = json_string_value(json_object_get(msg, "reason"));
 
-		fail(reason, "oob: the peer refuses: %s", why ? why : "no reason given");
+		mrc_refuse(reason, "oob: the peer refuses: %s", why ? why : "no reason given");
 		json_decref(msg);
 		return MRC_ERR_INVAL;
 	}
 	if (found == NULL || strcmp(found, kind) != 0) {
-		fail(reason,
+		mrc_refuse(reason,
 			"oob: the peer sent \"%s\" instead of \"%s\"; use the same version of "
 			"mrc-dp",
 			found ? found : "?", kind);
@@ -270,24 +260,25 @@ static int hello_check(
 	const char *key;
 
 	if (version != PROTOCOL_VERSION)
-		return fail(reason,
+		return mrc_refuse(reason,
 			"oob: the peer speaks version %lld, this is %d; use the same mrc-dp",
 			(long long)version, PROTOCOL_VERSION);
 	if (role == NULL || strcmp(role, requester ? "responder" : "requester") != 0)
-		return fail(reason, "workload.role: both ends are \"%s\"; make one the %s",
+		return mrc_refuse(reason, "workload.role: both ends are \"%s\"; make one the %s",
 			requester ? "requester" : "responder",
 			requester ? "responder" : "requester");
 	if (pmtu != cfg->pmtu)
-		return fail(reason, "pmtu: %u here, %lld at the peer; use the same at both ends",
-			cfg->pmtu, (long long)pmtu);
+		return mrc_refuse(reason,
+			"pmtu: %u here, %lld at the peer; use the same at both ends", cfg->pmtu,
+			(long long)pmtu);
 	if (planes != cfg->endpoints[0].nb_planes)
-		return fail(reason,
+		return mrc_refuse(reason,
 			"endpoints[0].planes: %u here, %lld at the peer; use the same at both ends",
 			cfg->endpoints[0].nb_planes, (long long)planes);
 	if (requester)
 		return MRC_OK;
 	key = workload_unpack(json_object_get(hello, "workload"), wl);
-	return key ? fail(reason, "oob: the peer's workload has a bad \"%s\"", key) : MRC_OK;
+	return key ? mrc_refuse(reason, "oob: the peer's workload has a bad \"%s\"", key) : MRC_OK;
 }
 
 static int hello_swap(const struct mrc_cfg *cfg, struct mrc_oob *oob, struct mrc_workload *wl,
@@ -302,7 +293,7 @@ static int hello_swap(const struct mrc_cfg *cfg, struct mrc_oob *oob, struct mrc
 	if (requester)
 		json_object_set_new(msg, "workload", workload_pack(wl));
 	if (mrc_oob_send(oob, msg) != MRC_OK)
-		return fail(reason, "oob: the peer closed the connection at once");
+		return mrc_refuse(reason, "oob: the peer closed the connection at once");
 	err = expect_msg(oob, "hello", stop, &msg, reason);
 	if (err)
 		return err;
@@ -321,7 +312,7 @@ static int offers_send(const struct mrc_endpoint *ep, struct mrc_oob *oob,
 		json_array_append_new(list, offer_pack(scratch));
 	}
 	if (mrc_oob_send(oob, json_pack("{s:s,s:o}", "msg", "offers", "offers", list)) != MRC_OK)
-		return fail(reason, "oob: the peer is gone; see its own message");
+		return mrc_refuse(reason, "oob: the peer is gone; see its own message");
 	return MRC_OK;
 }
 
@@ -329,11 +320,11 @@ static int offers_take(
 	struct mrc_endpoint *ep, json_t *list, struct mrc_load_offer *scratch, char *reason)
 {
 	if (json_array_size(list) != ep->workload.nb_loads)
-		return fail(reason, "oob: the peer offers %zu loads instead of %u",
+		return mrc_refuse(reason, "oob: the peer offers %zu loads instead of %u",
 			json_array_size(list), ep->workload.nb_loads);
 	for (uint32_t i = 0; i < ep->workload.nb_loads; i++) {
 		const char *key = offer_unpack(json_array_get(list, i), scratch);
-		int err = key ? fail(reason, "oob: the peer's offer has a bad \"%s\"", key)
+		int err = key ? mrc_refuse(reason, "oob: the peer's offer has a bad \"%s\"", key)
 			      : mrc_endpoint_connect(ep, i, scratch, NULL, reason);
 
 		if (err)
@@ -359,7 +350,7 @@ static int offers_swap(struct mrc_endpoint *ep, struct mrc_oob *oob,
 	if (err)
 		return err;
 	if (mrc_oob_send(oob, json_pack("{s:s}", "msg", "ready")) != MRC_OK)
-		return fail(reason, "oob: the peer is gone; see its own message");
+		return mrc_refuse(reason, "oob: the peer is gone; see its own message");
 	err = expect_msg(oob, "ready", stop, &msg, reason);
 	if (!err)
 		json_decref(msg);

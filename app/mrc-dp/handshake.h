@@ -20,7 +20,7 @@
 #include "endpoint.h"
 #include "oob.h"
 
-/* The workload as the requester's file asks for it. reason_out: MRC_CFG_ERROR bytes. */
+/* The workload as the requester's file asks for it. reason_out: MRC_REASON bytes. */
 int mrc_workload_plan(const struct mrc_cfg *cfg, struct mrc_workload *out, char *reason_out);
 
 /* Both endpoints in this process: endpoint 0 requests, endpoint 1 responds. */

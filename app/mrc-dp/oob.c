@@ -32,7 +32,7 @@ static uint64_t clock_ms(void)
 
 static int fail(char *reason, const struct mrc_cfg_oob *cfg, const char *what)
 {
-	snprintf(reason, MRC_CFG_ERROR, "oob.%s: \"%s\": %s",
+	snprintf(reason, MRC_REASON, "oob.%s: \"%s\": %s",
 		cfg->mode == MRC_OOB_LISTEN ? "listen" : "connect", cfg->address, what);
 	return MRC_ERR_INVAL;
 }

@@ -27,7 +27,7 @@ struct mrc_oob {
 
 /*
  * Listens for one peer, or connects (repeating until it answers), at most cfg->wait_ns; *stop
- * becoming non-zero ends the wait. reason_out: MRC_CFG_ERROR bytes. Errors: MRC_ERR_INVAL (reason
+ * becoming non-zero ends the wait. reason_out: MRC_REASON bytes. Errors: MRC_ERR_INVAL (reason
  * says why), MRC_ERR_STATE (stopped).
  */
 int mrc_oob_open(struct mrc_oob *oob, const struct mrc_cfg_oob *cfg,

@@ -265,7 +265,7 @@ static int peers_wait(struct mrc_perf_host *host, char *reason)
 		mrc_grace_turn();
 	mrc_grace_leave();
 	if (!all) {
-		snprintf(reason, MRC_CFG_ERROR,
+		snprintf(reason, MRC_REASON,
 			"the peer was not reached within %d s on every plane: no link, or no "
 			"answer to ARP or neighbour discovery; see \"mrc-dp doctor\"",
 			PEER_SECONDS);
@@ -279,7 +279,7 @@ static int run(struct mrc_perf_host *host, struct mrc_perf_lane **lanes, char *r
 	unsigned second = rte_get_next_lcore((unsigned)-1, 1, 0);
 
 	if (host->cfg.nb_endpoints == 2 && second >= RTE_MAX_LCORE) {
-		snprintf(reason, MRC_CFG_ERROR, "two sides need two lcores; set \"lcores\"");
+		snprintf(reason, MRC_REASON, "two sides need two lcores; set \"lcores\"");
 		return MRC_ERR_INVAL;
 	}
 	if (peers_wait(host, reason) != MRC_OK)
@@ -389,7 +389,7 @@ static int measure(const struct options *o, struct mrc_perf_host *host, char *re
 	int rc = mrc_perf_host_open(host, o->path, o->sync, &stop_signal, reason);
 
 	if (rc == MRC_OK && !plan_make(o, &host->cfg, &plan)) {
-		snprintf(reason, MRC_CFG_ERROR,
+		snprintf(reason, MRC_REASON,
 			"--modes %s: at most %d of raw-io, raw-copy, raw-icrc, raw-ping, mrc",
 			o->modes, MRC_WINDOW_MODES);
 		rc = MRC_ERR_INVAL;
@@ -397,7 +397,7 @@ static int measure(const struct options *o, struct mrc_perf_host *host, char *re
 	for (uint32_t e = 0; e < host->cfg.nb_endpoints && rc == MRC_OK; e++) {
 		rc = lane_make(host, o, e, &plan, &lanes[e]);
 		if (rc != MRC_OK)
-			snprintf(reason, MRC_CFG_ERROR,
+			snprintf(reason, MRC_REASON,
 				"--payload, --io-len: a length does not fit: %s", mrc_err_text(rc));
 	}
 	if (rc == MRC_OK)
@@ -414,7 +414,7 @@ static int measure(const struct options *o, struct mrc_perf_host *host, char *re
 
 int mrc_perf_main(int argc, char **argv)
 {
-	char reason[MRC_CFG_ERROR] = "";
+	char reason[MRC_REASON] = "";
 	struct mrc_perf_host *host;
 	struct options options;
 	int rc;

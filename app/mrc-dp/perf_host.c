@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,16 +19,6 @@ enum {
 	DIRECT_RING = 512,
 };
 
-static int refuse(char *reason, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(reason, MRC_CFG_ERROR, fmt, ap);
-	va_end(ap);
-	return MRC_ERR_INVAL;
-}
-
 /* What a measurement can do with a file. */
 static int cfg_check(const struct mrc_cfg *cfg, const char *path, char *reason)
 {
@@ -37,19 +26,19 @@ static int cfg_check(const struct mrc_cfg *cfg, const char *path, char *reason)
 		const struct mrc_cfg_endpoint *ep = &cfg->endpoints[e];
 
 		if (ep->nb_workers != 1)
-			return refuse(reason,
+			return mrc_refuse(reason,
 				"%s: endpoints[%u].workers: %u: a measurement runs one worker a "
 				"side; use 1",
 				path, e, ep->nb_workers);
 		for (uint32_t p = 0; p < ep->nb_planes; p++)
 			if (ep->planes[p].link == MRC_LINK_FABRIC)
-				return refuse(reason,
+				return mrc_refuse(reason,
 					"%s: endpoints[%u].planes[%u].device: \"fabric\": a "
 					"measurement needs \"direct\" or a device",
 					path, e, p);
 	}
 	if (cfg->nb_endpoints == 1 && cfg->oob.mode == MRC_OOB_NONE)
-		return refuse(reason,
+		return mrc_refuse(reason,
 			"%s: oob: missing; with one endpoint it says how to reach the other", path);
 	return MRC_OK;
 }
@@ -76,7 +65,7 @@ static int rings_make(const struct mrc_cfg *cfg, uint32_t p,
 			rte_align32pow2(plane->descriptors ? plane->descriptors : DIRECT_RING),
 			SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 		if (ring == NULL)
-			return refuse(reason, "memory.mib: no room for a ring; raise it");
+			return mrc_refuse(reason, "memory.mib: no room for a ring; raise it");
 		rings[e][p].tx[0] = ring;
 		rings[1 - e][p].rx[0] = ring;
 		rings[e][p].nb_tx = rings[1 - e][p].nb_rx = 1;
@@ -112,7 +101,7 @@ static int shared_make(struct mrc_perf_host *host, const char *sync, char *reaso
 		if (fd < 0 || ftruncate(fd, (off_t)len) != 0) {
 			if (fd >= 0)
 				close(fd);
-			return refuse(reason, "--sync %s: %s", sync, strerror(errno));
+			return mrc_refuse(reason, "--sync %s: %s", sync, strerror(errno));
 		}
 		flags = MAP_SHARED;
 	}
@@ -120,7 +109,7 @@ static int shared_make(struct mrc_perf_host *host, const char *sync, char *reaso
 	if (fd >= 0)
 		close(fd);
 	if (mem == MAP_FAILED)
-		return refuse(reason, "no memory to share: %s", strerror(errno));
+		return mrc_refuse(reason, "no memory to share: %s", strerror(errno));
 	host->shared = mem;
 	return MRC_OK;
 }

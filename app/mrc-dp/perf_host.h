@@ -27,7 +27,7 @@ struct mrc_perf_host {
 
 /*
  * Reads the file and brings everything up. sync: path of the file that two processes share, or
- * NULL. reason_out: MRC_CFG_ERROR bytes. Errors: MRC_ERR_INVAL, MRC_ERR_NOMEM; call close anyway.
+ * NULL. reason_out: MRC_REASON bytes. Errors: MRC_ERR_INVAL, MRC_ERR_NOMEM; call close anyway.
  */
 int mrc_perf_host_open(struct mrc_perf_host *host, const char *path, const char *sync,
 	const volatile sig_atomic_t *stop, char *reason_out);

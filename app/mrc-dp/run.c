@@ -104,7 +104,7 @@ static int roles_place(struct run *run)
 {
 	struct mrc_place_lcore *lcores = calloc(MRC_PLACE_MAX_LCORES, sizeof(*lcores));
 	struct mrc_place_error error = {0};
-	char who[64], text[MRC_CFG_ERROR];
+	char who[64], text[MRC_REASON];
 	int err;
 
 	for (uint32_t e = 0; e < run->cfg.nb_endpoints; e++)
@@ -184,7 +184,7 @@ static void plane_rings(struct run *run, uint32_t e, uint32_t p, struct mrc_endp
 static int endpoints_open(struct run *run)
 {
 	struct mrc_endpoint_rings rings[MRC_MAX_PLANES];
-	char reason[MRC_CFG_ERROR];
+	char reason[MRC_REASON];
 
 	if (run->has_fabric) {
 		if (mrc_fabric_role_create(&run->fabric, &run->cfg, &run->osenv.env, &run->clock) !=
@@ -208,7 +208,7 @@ static int endpoints_open(struct run *run)
 
 static int peers_meet(struct run *run)
 {
-	char reason[MRC_CFG_ERROR] = "no memory";
+	char reason[MRC_REASON] = "no memory";
 	struct mrc_workload workload;
 	int err;
 
@@ -354,7 +354,7 @@ static void tidy(struct run *run, int code)
 
 static int eal_start(struct run *run)
 {
-	char reason[MRC_CFG_ERROR];
+	char reason[MRC_REASON];
 	const int err =
 		mrc_dpdk_start(&run->cfg, run->options.eal, run->options.nb_eal, &run->eal, reason);
 
@@ -399,7 +399,7 @@ static int overrides(struct run *run)
 	struct mrc_cfg_workload *wl = &run->cfg.workload;
 	const struct mrc_options *o = &run->options;
 	struct stat st;
-	char text[MRC_CFG_ERROR];
+	char text[MRC_REASON];
 
 	if (o->seconds > 0) {
 		wl->duration_ns = (uint64_t)(o->seconds * 1e9);
@@ -484,7 +484,7 @@ int mrc_run_main(int argc, char **argv)
 {
 	int code;
 	struct run *run = run_create(argc, argv, &code);
-	char error[MRC_CFG_ERROR];
+	char error[MRC_REASON];
 
 	if (!code && run->options.help) {
 		help("run");
@@ -507,7 +507,7 @@ int mrc_demo_main(int argc, char **argv)
 {
 	int code;
 	struct run *run = run_create(argc, argv, &code);
-	char error[MRC_CFG_ERROR];
+	char error[MRC_REASON];
 
 	if (!code && run->options.help) {
 		help("demo");

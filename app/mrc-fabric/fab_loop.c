@@ -71,15 +71,13 @@ static int port_open(struct mrc_fab_loop *loop, uint32_t h, uint32_t p, uint16_t
 		.mtu = loop->cfg->mtu,
 		.pools = &loop->pool};
 	struct mrc_fab_port *port = &loop->ports[loop->nb_ports];
-	char why[MRC_PORT_REASON];
+	char why[MRC_REASON];
 
 	port->host = (uint32_t)loop->cfg->hosts[h].host;
 	port->plane = p;
 	port->stats = &loop->ctl.stats[h][p];
-	if (mrc_port_open(&port->port, id, &want, why) != MRC_OK) {
-		snprintf(reason, MRC_PORT_REASON, "hosts[%u].ports[%u]: %.400s", h, p, why);
-		return MRC_ERR_INVAL;
-	}
+	if (mrc_port_open(&port->port, id, &want, why) != MRC_OK)
+		return mrc_refuse(reason, "hosts[%u].ports[%u]: %s", h, p, why);
 	loop->nb_ports++;
 	/* A switch's port takes every frame. */
 	rte_eth_promiscuous_enable(id);
@@ -111,13 +109,11 @@ static int ports_open(struct mrc_fab_loop *loop, char *reason)
 
 			if (strcmp(device, "none") == 0)
 				continue;
-			if (port_find(device, &id) != 0) {
-				snprintf(reason, MRC_PORT_REASON,
+			if (port_find(device, &id) != 0)
+				return mrc_refuse(reason,
 					"hosts[%u].ports[%u]: DPDK has no device \"%.200s\"; is it "
 					"bound, and its driver installed?",
 					h, p, device);
-				return MRC_ERR_INVAL;
-			}
 			err = port_open(loop, h, p, id, reason);
 			if (err)
 				return err;
@@ -145,7 +141,7 @@ static int server_open(struct mrc_fab_loop *loop, char *reason)
 	cfg.gid = control->gid;
 	err = mrc_ctl_server_open(&cfg, &loop->server, why);
 	if (err)
-		snprintf(reason, MRC_PORT_REASON, "control.socket: %.480s", why);
+		snprintf(reason, MRC_REASON, "control.socket: %.480s", why);
 	return err;
 }
 
@@ -154,11 +150,8 @@ static int faults_start(struct mrc_fab_loop *loop, char *reason)
 	uint32_t id;
 
 	for (uint32_t f = 0; f < loop->cfg->nb_faults; f++)
-		if (mrc_fab_fault_start(&loop->ctl, &loop->cfg->faults[f], &id) != MRC_OK) {
-			snprintf(reason, MRC_PORT_REASON,
-				"faults[%u]: selects no link of the fabric", f);
-			return MRC_ERR_INVAL;
-		}
+		if (mrc_fab_fault_start(&loop->ctl, &loop->cfg->faults[f], &id) != MRC_OK)
+			return mrc_refuse(reason, "faults[%u]: selects no link of the fabric", f);
 	return MRC_OK;
 }
 
@@ -172,7 +165,7 @@ static int tables_make(struct mrc_fab_loop *loop, char *reason)
 	loop->pool = mrc_port_pool_create("frames", pool_size(cfg), buf_len(cfg));
 	if (loop->ports != NULL && loop->by_place != NULL && loop->pool != NULL)
 		return MRC_OK;
-	snprintf(reason, MRC_PORT_REASON,
+	snprintf(reason, MRC_REASON,
 		"memory.mib: no room for %u packet buffers (%s); raise it or lower "
 		"\"fabric.packets\"",
 		pool_size(cfg), rte_strerror(rte_errno));
@@ -191,7 +184,7 @@ int mrc_fab_loop_open(struct mrc_fab_loop *loop, const struct mrc_fab_cfg *cfg,
 	loop->backlog_len = mrc_fabric_mbuf_backlog_len(cfg->fabric.rate_bps);
 	mrc_osenv_init(&loop->osenv);
 	if (mrc_clock_init(&loop->clock, rte_get_tsc_hz(), rte_rdtsc()) != MRC_OK) {
-		snprintf(reason_out, MRC_PORT_REASON,
+		snprintf(reason_out, MRC_REASON,
 			"the time stamp counter's frequency is unknown; this machine cannot keep "
 			"time");
 		return MRC_ERR_STATE;
@@ -203,8 +196,7 @@ int mrc_fab_loop_open(struct mrc_fab_loop *loop, const struct mrc_fab_cfg *cfg,
 	err = mrc_fab_cfg_fabric(cfg, &loop->osenv.env, &ops,
 		loop->osenv.env.random64(loop->osenv.env.ctx), &loop->ctl.fabric);
 	if (err) {
-		snprintf(reason_out, MRC_PORT_REASON, "fabric: cannot be made: %s",
-			mrc_err_text(err));
+		snprintf(reason_out, MRC_REASON, "fabric: cannot be made: %s", mrc_err_text(err));
 		return err;
 	}
 	err = ports_open(loop, reason_out);

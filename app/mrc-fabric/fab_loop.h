@@ -58,7 +58,7 @@ uint32_t mrc_fab_memory_mib(const struct mrc_fab_cfg *cfg);
 
 /*
  * EAL runs and its ports are probed in the order of the configuration. Errors: MRC_ERR_INVAL,
- * MRC_ERR_NOMEM, MRC_ERR_STATE, MRC_ERR_BUSY; reason_out (MRC_PORT_REASON bytes) names cause and
+ * MRC_ERR_NOMEM, MRC_ERR_STATE, MRC_ERR_BUSY; reason_out (MRC_REASON bytes) names cause and
  * remedy. After an error too, mrc_fab_loop_close is due.
  */
 int mrc_fab_loop_open(struct mrc_fab_loop *loop, const struct mrc_fab_cfg *cfg,

@@ -116,7 +116,7 @@ struct eal_texts {
 static int devices_plan(const char *source, const struct mrc_fab_cfg *cfg,
 	struct mrc_eal_plan *plan, struct eal_texts *t)
 {
-	char reason[MRC_PORT_REASON];
+	char reason[MRC_REASON];
 
 	for (uint32_t n = 0; n < cfg->nb_hosts * cfg->nb_planes; n++) {
 		const char *device = cfg->hosts[n / cfg->nb_planes].ports[n % cfg->nb_planes];
@@ -149,7 +149,7 @@ static int eal_up(const struct options *o, const struct mrc_fab_cfg *cfg, struct
 		.memory_mib = cfg->memory_mib != 0 ? cfg->memory_mib : mrc_fab_memory_mib(cfg),
 		.hugepages = cfg->hugepages,
 		.prefix = t->prefix};
-	char reason[MRC_PORT_REASON], text[MRC_PORT_REASON + 64];
+	char reason[MRC_REASON], text[MRC_REASON + 64];
 	int code = devices_plan(o->config, cfg, &plan, t);
 
 	if (code)
@@ -214,7 +214,7 @@ static int run(const struct options *o, const struct mrc_fab_cfg *cfg, struct ea
 {
 	struct mrc_fab_loop *loop = calloc(1, sizeof(*loop));
 	struct mrc_eal_args args;
-	char reason[MRC_PORT_REASON];
+	char reason[MRC_REASON];
 	int code;
 
 	if (loop == NULL)

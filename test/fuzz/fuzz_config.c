@@ -12,9 +12,9 @@
 
 static void check_line(const char *error)
 {
-	size_t len = strnlen(error, MRC_CFG_ERROR);
+	size_t len = strnlen(error, MRC_REASON);
 
-	FUZZ_CHECK(len > strlen("input:") && len < MRC_CFG_ERROR);
+	FUZZ_CHECK(len > strlen("input:") && len < MRC_REASON);
 	FUZZ_CHECK(strncmp(error, "input:", 6) == 0);
 	for (size_t i = 0; i < len; i++)
 		FUZZ_CHECK((unsigned char)error[i] >= ' ' && error[i] != 0x7F);
@@ -23,7 +23,7 @@ static void check_line(const char *error)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct mrc_cfg cfg, again, before;
-	char error[MRC_CFG_ERROR] = "";
+	char error[MRC_REASON] = "";
 	/* Exactly as long as the input: a sanitizer sees every read behind it. */
 	char *text = malloc(size + (size == 0));
 	int rc;

@@ -60,7 +60,7 @@ static const char full[] =
 	" \"management_lcore\": 0}";
 
 static struct mrc_cfg *cfg;
-static char error[MRC_CFG_ERROR];
+static char error[MRC_REASON];
 
 static int parse(const char *text)
 {

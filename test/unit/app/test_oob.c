@@ -19,7 +19,7 @@
 static volatile sig_atomic_t stop;
 static char folder[] = "/tmp/mrc-test-oob-XXXXXX";
 static char path[sizeof(folder) + 8];
-static char reason[MRC_CFG_ERROR];
+static char reason[MRC_REASON];
 
 /* One end as the module sees it, the other as a plain descriptor. */
 static int pair(struct mrc_oob *oob)

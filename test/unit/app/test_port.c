@@ -18,7 +18,7 @@
 #include "port.h"
 
 static struct rte_mempool *pools[4];
-static char reason[MRC_PORT_REASON];
+static char reason[MRC_REASON];
 
 static int setup(void **state)
 {
