@@ -2,6 +2,7 @@
 #include "eal.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,12 +235,42 @@ static void last_line(const char *text, char *out, uint32_t room)
 	snprintf(out, room, "%.*s", (int)(end - begin), begin);
 }
 
+/*
+ * EAL prints its whole usage to standard output when an argument is wrong; one line says it too.
+ * Returns what hushed_end takes. "--log-level=help" is asked for and ends the process.
+ */
+static int hushed_begin(const struct mrc_eal_args *args)
+{
+	int kept, null;
+
+	for (int i = 0; i < args->argc; i++)
+		if (strstr(args->argv[i], "help"))
+			return -1;
+	fflush(stdout);
+	kept = dup(STDOUT_FILENO);
+	null = kept < 0 ? -1 : open("/dev/null", O_WRONLY);
+	if (null >= 0) {
+		dup2(null, STDOUT_FILENO);
+		close(null);
+	}
+	return kept;
+}
+
+static void hushed_end(int kept)
+{
+	if (kept < 0)
+		return;
+	fflush(stdout);
+	dup2(kept, STDOUT_FILENO);
+	close(kept);
+}
+
 int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room)
 {
 	char *said = NULL;
 	size_t said_len = 0;
 	FILE *sink = open_memstream(&said, &said_len);
-	int used;
+	int used, kept = hushed_begin(args);
 
 	if (sink)
 		rte_openlog_stream(sink);
@@ -247,6 +278,7 @@ int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room)
 	 * own, which lives until mrc_eal_args_free. */
 	memcpy(args->given, args->argv, sizeof(args->given));
 	used = rte_eal_init(args->argc, args->given);
+	hushed_end(kept);
 	rte_openlog_stream(NULL);
 	if (sink)
 		fclose(sink);

@@ -150,6 +150,14 @@ def closed_standard_streams_are_left_alone():
 
 
 @case
+def wrong_eal_argument_is_told_without_its_usage():
+    done = run([MRC_DP, "demo", "--json", "--no-such-option"], seconds=30)
+    equal(done.code, 3, done.err)
+    equal(done.out, "")
+    true("--no-such-option" in done.err, done.err)
+
+
+@case
 def signals_end_it_within_two_seconds():
     for number in (signal.SIGTERM, signal.SIGINT):
         with Process([MRC_DP, "demo", "--json"]) as demo_process:
