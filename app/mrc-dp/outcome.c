@@ -105,6 +105,7 @@ void mrc_found_collect(const struct mrc_endpoint *ep, struct mrc_found *found_ou
 void mrc_outcome_add(struct mrc_outcome *outcome, const struct mrc_endpoint *ep)
 {
 	outcome->nb_planes = ep->ep->nb_planes;
+	outcome->has_sender |= ep->is_sender;
 	for (uint32_t w = 0; w < ep->ep->nb_workers; w++) {
 		const struct mrc_worker *worker = ep->workers[w];
 		const struct mrc_sched_counters *counters = mrc_sched_counters_get(worker->sched);
@@ -188,10 +189,23 @@ static const char *time_text(uint64_t ns, char *buf, size_t room)
 	return buf;
 }
 
+/* The planes of a process that only receives. */
+static void received_print(const struct mrc_outcome *o, FILE *out)
+{
+	fprintf(out, "  plane  received packets  state\n");
+	for (uint32_t p = 0; p < o->nb_planes; p++)
+		fprintf(out, "  %5u  %16" PRIu64 "  %s\n", p, o->planes[p].rx_packets,
+			o->planes[p].up ? "up" : "down");
+}
+
 static void planes_print(const struct mrc_outcome *o, FILE *out)
 {
 	uint64_t total = 0;
 
+	if (!o->has_sender) {
+		received_print(o, out);
+		return;
+	}
 	for (uint32_t p = 0; p < o->nb_planes; p++)
 		total += o->planes[p].tx_packets;
 	fprintf(out, "  plane  sent packets   share  received packets  retransmitted      lost  "
@@ -230,12 +244,12 @@ static void latency_print(const struct mrc_outcome *o, FILE *out)
 	if (o->latency.count == 0)
 		return;
 	fprintf(out,
-		"  message time   min %s, median %s, 99%% %s, 99.9%% %s, max %s (post to "
-		"completion)\n",
-		time_text(o->latency.min, text[0], sizeof(text[0])),
+		"  message time   median %s, 99%% %s, 99.9%% %s\n"
+		"                 min %s, max %s; from post to completion\n",
 		time_text(mrc_hist_quantile(&o->latency, 0.5), text[1], sizeof(text[1])),
 		time_text(mrc_hist_quantile(&o->latency, 0.99), text[2], sizeof(text[2])),
 		time_text(mrc_hist_quantile(&o->latency, 0.999), text[3], sizeof(text[3])),
+		time_text(o->latency.min, text[0], sizeof(text[0])),
 		time_text(o->latency.max, text[4], sizeof(text[4])));
 }
 
@@ -252,14 +266,35 @@ static void file_print(const struct mrc_outcome *o, FILE *out)
 		strcmp(o->file_sha256, o->found.sha256) == 0 ? "equal" : "DIFFERENT");
 }
 
-void mrc_outcome_print(const struct mrc_outcome *o, FILE *out)
+/* What was held lost goes out again unless an answer comes first; an ACK that is late is asked for
+ * by a repeat of a packet that was not lost. */
+static void recovery_print(const struct mrc_outcome *o, FILE *out)
 {
 	const struct mrc_sched_counters *e = &o->engines;
+	uint64_t lost = e->rtx_by_order + e->rtx_by_distance + e->rtx_by_nack + e->rtx_by_timeout;
+
+	fprintf(out,
+		"  held lost      %" PRIu64 ": by order %" PRIu64 ", distance %" PRIu64
+		", NACK %" PRIu64 ", timeout %" PRIu64 "\n",
+		lost, e->rtx_by_order, e->rtx_by_distance, e->rtx_by_nack, e->rtx_by_timeout);
+	fprintf(out,
+		"  retransmitted  %" PRIu64 " of %" PRIu64 " data packets; %" PRIu64
+		" to ask for an ACK\n",
+		e->retransmits, e->tx_data_packets, e->rtx_by_ack_timeout);
+}
+
+void mrc_outcome_print(const struct mrc_outcome *o, FILE *out)
+{
 	char text[64];
 
-	fprintf(out, "\n  goodput        %.3f Gb/s over %.2f s: %s in %" PRIu64 " messages\n",
-		o->goodput_gbps, o->seconds, size_text(o->tx_bytes, text, sizeof(text)),
-		o->tx_messages);
+	fputc('\n', out);
+	if (o->has_sender)
+		fprintf(out, "  goodput        %.3f Gb/s over %.2f s: %s in %" PRIu64 " messages\n",
+			o->goodput_gbps, o->seconds, size_text(o->tx_bytes, text, sizeof(text)),
+			o->tx_messages);
+	else
+		fprintf(out, "  received       %s in %" PRIu64 " messages\n",
+			size_text(o->found.bytes, text, sizeof(text)), o->found.messages);
 	if (o->found_known)
 		fprintf(out, "  verified       %" PRIu64 " bytes, %" PRIu64 " corrupt\n",
 			o->found.bytes_verified, o->found.bytes_corrupt);
@@ -267,11 +302,8 @@ void mrc_outcome_print(const struct mrc_outcome *o, FILE *out)
 		fprintf(out, "  verified       unknown, the peer did not report\n");
 	fprintf(out, "  errors         %" PRIu64 " QP errors, %" PRIu64 " failed requests\n",
 		o->qp_errors, o->wr_errors);
-	fprintf(out,
-		"  retransmitted  %" PRIu64 " of %" PRIu64 " data packets: by order %" PRIu64
-		", distance %" PRIu64 ", NACK %" PRIu64 ", timeout %" PRIu64 "\n",
-		e->retransmits, e->tx_data_packets, e->rtx_by_order, e->rtx_by_distance,
-		e->rtx_by_nack, e->rtx_by_timeout + e->rtx_by_ack_timeout);
+	if (o->has_sender)
+		recovery_print(o, out);
 	latency_print(o, out);
 	file_print(o, out);
 	planes_print(o, out);

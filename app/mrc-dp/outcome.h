@@ -42,6 +42,7 @@ struct mrc_outcome {
 	struct mrc_worker_counters workers; /* likewise */
 	uint64_t l2_events[MRC_NB_L2_EVENTS];
 	uint64_t capture_missed; /* frames that a capture had no room for */
+	bool has_sender;         /* an endpoint of this process sends */
 	uint32_t nb_planes;
 	struct mrc_plane_sum planes[MRC_MAX_PLANES];
 	struct mrc_hist latency;

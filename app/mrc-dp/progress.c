@@ -82,9 +82,11 @@ void mrc_progress_line(struct mrc_mgmt *m, uint64_t now_ns)
 		(double)row.packets / seconds, row.retransmits);
 	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes; p++)
 		total += row.plane_packets[p];
-	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes; p++)
+	for (uint32_t p = 0; p < m->eps[0].ep->nb_planes && total; p++)
 		fprintf(m->progress, "  %4.1f%%",
-			total ? 100.0 * (double)row.plane_packets[p] / (double)total : 0.0);
+			100.0 * (double)row.plane_packets[p] / (double)total);
+	if (total == 0)
+		fputs("      -", m->progress);
 	fputc('\n', m->progress);
 	fflush(m->progress);
 }

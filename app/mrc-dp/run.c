@@ -268,7 +268,11 @@ static void map_print(const struct run *run, FILE *out)
 	for (uint32_t r = 0; r < run->nb_roles; r++) {
 		char who[64];
 
-		fprintf(out, "%s%s on lcore %d", r ? ", " : "  ",
+		/* Two a line fit 80 columns. */
+		fprintf(out, "%s%s on lcore %d",
+			r == 0  ? "  "
+			: r % 2 ? ", "
+				: ",\n  ",
 			mrc_role_text(&run->roles[r], who, sizeof(who)), run->roles[r].lcore);
 	}
 	fputc('\n', out);
