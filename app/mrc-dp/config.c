@@ -216,7 +216,6 @@ static const struct mrc_ctl_field ev_fields[] = {
 };
 static const struct mrc_ctl_table ev_table = {ev_fields, sizeof(struct mrc_cfg_ev), ev_check};
 
-#define CC(m) nscc.m
 static int cc_check(struct mrc_ctl_ctx *ctx, void *obj)
 {
 	const struct mrc_cfg_cc *cc = obj;

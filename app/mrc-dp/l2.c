@@ -5,18 +5,10 @@
 #define L2_NAME(name, text) #name,
 static const char *const event_names[] = {MRC_L2_LIST(L2_NAME)};
 #undef L2_NAME
-#define L2_TEXT(name, text) text,
-static const char *const event_texts[] = {MRC_L2_LIST(L2_TEXT)};
-#undef L2_TEXT
 
 const char *mrc_l2_event_name(enum mrc_l2_event event)
 {
 	return (unsigned)event < MRC_NB_L2_EVENTS ? event_names[event] : "?";
-}
-
-const char *mrc_l2_event_text(enum mrc_l2_event event)
-{
-	return (unsigned)event < MRC_NB_L2_EVENTS ? event_texts[event] : "?";
 }
 
 void mrc_l2_cfg_default(struct mrc_l2_cfg *cfg_out)

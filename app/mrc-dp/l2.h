@@ -60,7 +60,6 @@ enum mrc_l2_event {
 #undef MRC_L2_ENUM
 
 const char *mrc_l2_event_name(enum mrc_l2_event event);
-const char *mrc_l2_event_text(enum mrc_l2_event event);
 
 struct mrc_l2_cfg {
 	uint8_t mac[6];

@@ -43,7 +43,6 @@ struct mrc_mgmt {
 	uint64_t last_ns, next_ns, link_ns;
 	uint64_t begin_ns, second_ns, deadline_ns, moved_ns;
 	uint64_t moved; /* packets seen at moved_ns */
-	uint32_t nb_seconds;
 	bool result_sent, result_got, expect_sent, interrupted;
 	struct mrc_found peer_found;
 	uint64_t peer_rx[MRC_MAX_PLANES]; /* packets that reached the peer */

@@ -55,8 +55,3 @@ uint64_t mrc_window_run_begin(const struct mrc_window_plan *plan, uint32_t index
 {
 	return plan->start + index * slot_ticks(plan) + plan->drain + plan->canary + plan->warm;
 }
-
-uint64_t mrc_window_length(const struct mrc_window_plan *plan)
-{
-	return plan->nb_windows * slot_ticks(plan) + plan->drain + plan->canary;
-}

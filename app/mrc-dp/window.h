@@ -44,8 +44,6 @@ enum mrc_window_phase mrc_window_at(
 uint64_t mrc_window_change(const struct mrc_window_plan *plan, uint64_t tsc);
 /* Counter value at which a window's run begins. */
 uint64_t mrc_window_run_begin(const struct mrc_window_plan *plan, uint32_t index);
-/* The whole table, ticks. */
-uint64_t mrc_window_length(const struct mrc_window_plan *plan);
 static inline uint8_t mrc_window_mode(const struct mrc_window_plan *plan, uint32_t index)
 {
 	return plan->modes[index % plan->nb_modes];

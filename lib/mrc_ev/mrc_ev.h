@@ -42,8 +42,6 @@ enum mrc_ev_state {
 	MRC_EV_SKIP = 8,
 };
 
-const char *mrc_ev_state_name(enum mrc_ev_state state);
-
 /* One path. */
 struct mrc_ev {
 	uint32_t value; /* what goes into source port and flow label, unique within a plane of a set

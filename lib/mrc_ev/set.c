@@ -4,21 +4,6 @@
 
 #include "ev_set.h"
 
-const char *mrc_ev_state_name(enum mrc_ev_state state)
-{
-	switch (state) {
-	case MRC_EV_GOOD:
-		return "good";
-	case MRC_EV_ASSUMED_BAD:
-		return "assumed_bad";
-	case MRC_EV_DENIED:
-		return "denied";
-	case MRC_EV_SKIP:
-		return "skip";
-	}
-	return "?";
-}
-
 void mrc_ev_cfg_default(struct mrc_ev_cfg *cfg_out)
 {
 	/* Nobody published these; the values are the usual starting points: a SKIP lasts about one

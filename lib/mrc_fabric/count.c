@@ -25,53 +25,6 @@ void mrc_fabric_link_counters_get(struct mrc_fabric *fabric, uint64_t now_ns, ui
 	counters_out->queue_len = mrc_fabric_link_occupancy(l, now_ns);
 }
 
-static void counters_add(
-	struct mrc_fabric_link_counters *sum, const struct mrc_fabric_link_counters *c)
-{
-	sum->offered_packets += c->offered_packets;
-	sum->offered_bytes += c->offered_bytes;
-	sum->tx_packets += c->tx_packets;
-	sum->tx_bytes += c->tx_bytes;
-	sum->arrived_packets += c->arrived_packets;
-	sum->duplicates += c->duplicates;
-	sum->marks += c->marks;
-	sum->trims += c->trims;
-	for (int i = 0; i < MRC_FABRIC_NB_DROPS; i++)
-		sum->drops[i] += c->drops[i];
-	sum->queued_packets += c->queued_packets;
-	sum->wire_packets += c->wire_packets;
-	sum->queue_len += c->queue_len;
-	sum->queue_area += c->queue_area;
-	if (c->queue_max_len > sum->queue_max_len)
-		sum->queue_max_len = c->queue_max_len;
-}
-
-/* Does link i leave that switch? */
-static bool leaves_switch(const struct mrc_fabric *f, uint32_t i, bool spine, uint32_t index)
-{
-	const struct link *l = &f->links[i];
-
-	if (spine)
-		return l->cls == MRC_FABRIC_LEAF_DOWN && l->near_end == index;
-	return (l->cls == MRC_FABRIC_LEAF_UP || l->cls == MRC_FABRIC_HOST_DOWN) &&
-	       l->near_end == index;
-}
-
-void mrc_fabric_switch_counters_get(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t plane,
-	bool spine, uint32_t index, struct mrc_fabric_link_counters *counters_out)
-{
-	struct mrc_fabric_link_counters sum = {0}, one;
-	uint32_t first = plane * fabric->links_per_plane;
-
-	for (uint32_t i = first; i < first + fabric->links_per_plane; i++) {
-		if (!leaves_switch(fabric, i, spine, index))
-			continue;
-		mrc_fabric_link_counters_get(fabric, now_ns, i, &one);
-		counters_add(&sum, &one);
-	}
-	*counters_out = sum;
-}
-
 void mrc_fabric_totals_get(const struct mrc_fabric *fabric, struct mrc_fabric_totals *totals_out)
 {
 	*totals_out = fabric->tot;

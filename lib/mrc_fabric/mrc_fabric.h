@@ -151,7 +151,6 @@ int mrc_fabric_create(const struct mrc_fabric_cfg *cfg, const struct mrc_env *en
 	const struct mrc_fabric_ops *ops, struct mrc_fabric **fabric_out);
 /* Frees every packet under way through ops->free. */
 void mrc_fabric_destroy(struct mrc_fabric *fabric);
-uint32_t mrc_fabric_nb_hosts(const struct mrc_fabric *fabric);
 /* Adds (or moves) an address at run time. MRC_ERR_NOMEM when max_addrs are there. */
 int mrc_fabric_addr_add(struct mrc_fabric *fabric, const struct mrc_fabric_addr *addr);
 
@@ -373,10 +372,6 @@ struct mrc_fabric_totals {
 	uint64_t events; /* run so far */
 };
 void mrc_fabric_totals_get(const struct mrc_fabric *fabric, struct mrc_fabric_totals *totals_out);
-
-/* One switch (spine false: leaf): sums over its outgoing links. */
-void mrc_fabric_switch_counters_get(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t plane,
-	bool spine, uint32_t index, struct mrc_fabric_link_counters *counters_out);
 
 /* Recounts every list and compares with the counters. NULL when they balance, else what does not.
  * Cost: all links and packets; for tests and simulators. */

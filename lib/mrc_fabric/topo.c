@@ -64,11 +64,6 @@ uint32_t mrc_fabric_nb_links(const struct mrc_fabric *fabric)
 	return fabric->nb_links;
 }
 
-uint32_t mrc_fabric_nb_hosts(const struct mrc_fabric *fabric)
-{
-	return fabric->nb_hosts;
-}
-
 struct mrc_fabric_where mrc_fabric_everywhere(void)
 {
 	return (struct mrc_fabric_where){

@@ -35,8 +35,6 @@ enum {
 	MRC_HDR_ROOM =
 		192, /* what a host reserves for a header: MRC_HDR_MAX rounded up to cache lines */
 	MRC_TRAILER_MAX = 3 + MRC_ICRC_LEN, /* pad and ICRC */
-	/* From UDP on, the least a trimmed packet must hold: UDP, BTH, METH, TSETH. */
-	MRC_TRIM_MIN_LEN = 8 + 12 + 4 + 4,
 };
 
 /* Opcodes (BTH byte 0). */
@@ -108,7 +106,6 @@ enum {
 };
 
 enum {
-	MRC_UDP_PORT = 4791,
 	MRC_PKEY_DEFAULT = 0xFFFF,
 	MRC_QPN_ENDPOINT =
 		2, /* destination QP of endpoint operations; 0, 1, 2 are never connections */
@@ -120,11 +117,9 @@ enum {
 	MRC_MPR_LIMIT = 255,
 	MRC_WIMM_DEFAULT = 32, /* immediates in flight every responder supports */
 	MRC_SACK_BITS = 64,
-	MRC_TS_TICK_NS = 128,           /* resolution of the 16-bit timestamps */
-	MRC_RCVD_UNIT = 256,            /* bytes per step of rcvd_bytes */
-	MRC_SACK_GEN_THRESHOLD = 16384, /* bytes between unsolicited SACKs */
-	MRC_SACK_GEN_MIN_ADD = 1024,    /* what each packet adds at least */
-	MRC_TIMEOUT_BASE_NS = 1024,     /* T = 1.024 us x 2^timeout */
+	MRC_TS_TICK_NS = 128,       /* resolution of the 16-bit timestamps */
+	MRC_RCVD_UNIT = 256,        /* bytes per step of rcvd_bytes */
+	MRC_TIMEOUT_BASE_NS = 1024, /* T = 1.024 us x 2^timeout */
 	MRC_TIMEOUT_MAX_EXP = 24,
 	MRC_LINEAR_MAX = 7,
 	MRC_EXP_MAX = 25, /* and 25 means endless */

@@ -418,11 +418,6 @@ void event_put(struct mrc_sched *s, const struct mrc_sched_event *event);
 /* Removes events that name a QP or CQ which is about to go. */
 void event_purge(struct mrc_sched *s, const struct mrc_sched_qp *qp, const struct mrc_sched_cq *cq);
 
-static inline bool psn_in(mrc_psn_t psn, mrc_psn_t lo, mrc_psn_t hi)
-{
-	return mrc_psn_diff(psn, lo) >= 0 && mrc_psn_diff(psn, hi) <= 0;
-}
-
 static inline uint64_t time_add(uint64_t now_ns, uint64_t ns)
 {
 	return ns < WHEEL_NEVER - now_ns ? now_ns + ns : WHEEL_NEVER - 1;

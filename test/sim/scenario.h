@@ -23,7 +23,6 @@ enum {
 	SIM_MAX_FAULTS = 256,
 	SIM_MAX_PAUSES = 32,
 	SIM_MAX_EXPECT = 64,
-	SIM_MAX_PATH = 4096,
 };
 
 /* A length that may follow from the bandwidth-delay product: not given = SIM_AUTO. */
@@ -136,7 +135,6 @@ struct sim_run {
 	uint64_t limit_ns;  /* gives up here */
 	uint64_t sample_ns; /* 0: no time series */
 	uint32_t check_every;
-	bool trace_ev;
 };
 
 struct scenario {
