@@ -68,8 +68,10 @@ int mrc_dpdk_start(const struct mrc_cfg *cfg, const char *const *cli_args, uint3
 	err = mrc_eal_start(args_out, text, sizeof(text));
 	if (err)
 		snprintf(reason_out, MRC_REASON,
-			"eal: DPDK does not start: %.*s; \"mrc-dp doctor\" looks for the cause",
-			MRC_REASON - 96, text);
+			"eal: DPDK does not start%s%.*s%s: %.*s; \"mrc-dp doctor\" looks for the "
+			"cause",
+			cfg->lcores[0] ? " with lcores \"" : "", 64, cfg->lcores,
+			cfg->lcores[0] ? "\"" : "", MRC_REASON - 192, text);
 	return err;
 }
 
