@@ -225,15 +225,19 @@ static void planes_print(const struct mrc_outcome *o, FILE *out)
 
 static void drops_print(const struct mrc_outcome *o, FILE *out)
 {
-	bool any = false;
+	uint32_t nb = 0;
 
+	/* Three a line fit 80 columns. */
 	for (uint32_t d = 1; d < MRC_NB_DROPS; d++)
 		if (o->engines.drops[d]) {
-			fprintf(out, "%s %s %" PRIu64, any ? "," : "  not used      ",
+			fprintf(out, "%s %s %" PRIu64,
+				nb == 0       ? "  not used      "
+				: nb % 3 == 0 ? ",\n                "
+					      : ",",
 				mrc_drop_name((enum mrc_drop)d), o->engines.drops[d]);
-			any = true;
+			nb++;
 		}
-	if (any)
+	if (nb)
 		fputc('\n', out);
 }
 
