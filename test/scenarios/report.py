@@ -148,8 +148,7 @@ def section(outcome):
                     if outcome["results"][v.name][0].get("ok"))
     command = outcome["results"][sc.variants[0].name][0].get("command", "")
     return (f'<h2 id="{sc.name}">{sc.name.upper()} {html.escape(sc.title)}</h2>'
-            f"<p>Stands for: {html.escape(sc.source)}. "
-            f"{outcome['seconds']:.0f} s. Repeats the first run: <code>{html.escape(command)}"
+            f"<p>Took {outcome['seconds']:.0f} s. Repeats the first run: <code>{html.escape(command)}"
             f"</code></p><table><tr><th>verdict</th><th>criterion</th><th>mark</th>"
             f"<th>measured, worst seed</th></tr>{rows}</table>"
             f'<details><summary>plots</summary><div class="plots">{plots}</div></details>')
@@ -167,6 +166,7 @@ def page(outcomes, args):
     return ("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
             "<title>mrc-dp scenarios</title>"
             f"<style>{STYLE}</style><h1>Scenarios</h1><p>{args.seeds} seeds, scale "
-            f"{args.scale:g}. Virtual time; red: a fault is on.</p>"
+            f"{args.scale:g}. Virtual time; C: payload that the planes can carry; in plots red: a "
+            "fault is on.</p>"
             f"<table><tr><th></th><th>scenario</th><th>state</th><th>marks met</th></tr>"
             f"{''.join(rows)}</table>{''.join(map(section, outcomes))}</html>\n")
