@@ -37,7 +37,7 @@ static const char usage_text[] =
 	"                      (default class=host_up: every frame once)\n"
 	"  --trace FILE        the engines' trace as CSV: EV states, windows, losses, timers\n"
 	"  --twice             run twice and compare the event hash\n"
-	"  --check             only read the scenario and say whether it is right\n"
+	"  --check             only read the scenario; status 0 when it is right\n"
 	"  --quiet             no progress, no summary\n"
 	"  --version, --help\n"
 	"\n"
