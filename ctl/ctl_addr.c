@@ -4,29 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctl_decode.h"
+#include "ctl_private.h"
 
 static const uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-
-static int nibble(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
 
 static bool mac_parse(const char *text, uint8_t *mac_out)
 {
 	if (strlen(text) != 17)
 		return false;
 	for (int i = 0; i < 6; i++) {
-		int hi = nibble(text[3 * i]), lo = nibble(text[3 * i + 1]);
+		int hi = mrc_ctl_digit(text[3 * i]), lo = mrc_ctl_digit(text[3 * i + 1]);
 
-		if (hi < 0 || lo < 0 || (i < 5 && text[3 * i + 2] != ':'))
+		if (hi > 15 || lo > 15 || (i < 5 && text[3 * i + 2] != ':'))
 			return false;
 		mac_out[i] = (uint8_t)(hi << 4 | lo);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "ctl_decode.h"
+#include "ctl_private.h"
 
 struct unit_row {
 	const char *suffix;
@@ -57,7 +57,7 @@ const char *mrc_ctl_unit_hint(enum mrc_ctl_unit unit)
 	return "a whole number without fraction, exponent or quotes";
 }
 
-static int digit_of(char c)
+int mrc_ctl_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -65,7 +65,7 @@ static int digit_of(char c)
 		return c - 'a' + 10;
 	if (c >= 'A' && c <= 'F')
 		return c - 'A' + 10;
-	return 99;
+	return MRC_CTL_NO_DIGIT;
 }
 
 /* Digits of a base from *text on; at least one. Moves *text behind them. */
@@ -75,7 +75,7 @@ static int digits_parse(const char **text, int base, uint64_t *value_out, uint32
 	uint32_t nb = 0;
 	int d;
 
-	while ((d = digit_of(**text)) < base) {
+	while ((d = mrc_ctl_digit(**text)) < base) {
 		if (value > (UINT64_MAX - (uint64_t)d) / (uint64_t)base)
 			return MRC_ERR_TOOBIG;
 		value = value * (uint64_t)base + (uint64_t)d;
