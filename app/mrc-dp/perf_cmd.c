@@ -370,14 +370,17 @@ static void report_text(const struct mrc_perf_host *host, struct mrc_perf_lane *
 			uint64_t packets = lane->sender ? r->tx_packets : r->rx_packets;
 			uint64_t bytes = lane->sender ? r->tx_bytes : r->rx_bytes;
 
-			printf("%-9s %6.0fns %9.3f %8.2f %6.1f%% %6.1f%% %7lluns %7lluns\n",
+			printf("%-9s %6.0fns %9.3f %8.2f %6.1f%% %6.1f%%",
 				mrc_perf_mode_name(mrc_window_mode(&lane->plan, i)),
 				(double)r->canary_ticks * lane->ns_per_tick,
 				(double)packets / s / 1e6, (double)bytes * 8 / s / 1e9,
 				(double)r->cpu_ns / s / 1e7,
-				(double)r->stall_ticks * lane->ns_per_tick / s / 1e7,
-				(unsigned long long)r->rtt_p50_ns,
-				(unsigned long long)r->rtt_p99_ns);
+				(double)r->stall_ticks * lane->ns_per_tick / s / 1e7);
+			if (r->rtt_p50_ns != 0)
+				printf(" %7lluns %7lluns\n", (unsigned long long)r->rtt_p50_ns,
+					(unsigned long long)r->rtt_p99_ns);
+			else
+				printf(" %9s %9s\n", "-", "-");
 		}
 	}
 }

@@ -145,7 +145,8 @@ static uint32_t burst_send(struct mrc_raw_lane *lane, enum mrc_raw_mode mode)
 	}
 	mrc_stash_flush(&lane->stash);
 	lane->counters.tx_packets += BURST;
-	lane->counters.tx_bytes += (uint64_t)BURST * lane->cfg.payload_len;
+	if (mode != MRC_RAW_IO) /* carries a header alone */
+		lane->counters.tx_bytes += (uint64_t)BURST * lane->cfg.payload_len;
 	return BURST;
 }
 
