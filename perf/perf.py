@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """./run perf: what the protocol costs, as ratios to frames without a protocol.
 
-Prints the table and writes perf.json (every window) and perf.md to perf/results.
+Prints the table and writes perf.json (every window) and perf.md: of a whole run to perf/results.
 """
 import argparse
 import datetime
@@ -229,9 +229,14 @@ def options_read():
     parser.add_argument("--only", action="append",
                         choices=["goodput", "sizes", "small", "kernel", "cycles"],
                         help="this section alone (may be repeated)")
-    parser.add_argument("--results", default=os.path.join(HERE, "results"),
-                        help="where perf.json and perf.md go; '-' writes no files")
-    return parser.parse_args()
+    parser.add_argument("--results", help="where perf.json and perf.md go; '-' writes no files (perf/results, or "
+                             "perf in --build with --quick or --only)")
+    options = parser.parse_args()
+    if options.results is None:
+        whole = not options.quick and not options.only
+        options.results = os.path.join(HERE, "results") if whole else \
+            os.path.join(options.build, "perf")
+    return options
 
 
 def save(folder, results, raw, text):
