@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "lib/mrc_load": ["lib/mrc_proto", "lib/mrc_ev", "lib/mrc_nscc", "lib/mrc_sched"],
     "ctl": ["lib/mrc_proto", "lib/mrc_ev", "lib/mrc_nscc", "lib/mrc_sched", "lib/mrc_fabric",
             "lib/mrc_load"],
-    "app/common": ["lib/mrc_proto"],
+    "app/common": ["lib/mrc_proto", "lib/mrc_fabric"],
     "app/mrc-dp": ["app/common", "lib/mrc_proto", "lib/mrc_ev", "lib/mrc_nscc", "lib/mrc_sched",
                    "lib/mrc_fabric", "lib/mrc_load", "ctl"],
     "app/mrc-fabric": ["app/common", "lib/mrc_proto", "lib/mrc_fabric", "ctl"],
