@@ -148,8 +148,8 @@ def section(outcome):
                     if outcome["results"][v.name][0].get("ok"))
     command = outcome["results"][sc.variants[0].name][0].get("command", "")
     return (f'<h2 id="{sc.name}">{sc.name.upper()} {html.escape(sc.title)}</h2>'
-            f"<p>Took {outcome['seconds']:.0f} s. Repeats the first run: <code>{html.escape(command)}"
-            f"</code></p><table><tr><th>verdict</th><th>criterion</th><th>mark</th>"
+            f"<p>Took {outcome['seconds']:.0f} s. Repeats the first run: "
+            f"<code>{html.escape(command)}</code></p><table><tr><th>verdict</th><th>criterion</th><th>mark</th>"
             f"<th>measured, worst seed</th></tr>{rows}</table>"
             f'<details><summary>plots</summary><div class="plots">{plots}</div></details>')
 
