@@ -337,6 +337,9 @@ static void test_words(void **state)
 	refused("{\"leaf\":{\"name\":\"a\",\"mac\":\"02:00:00:00:00\"}}",
 		"F: leaf.mac: \"02:00:00:00:00\": must be a link address like "
 		"\"02:00:00:00:00:01\"");
+	refused("{\"leaf\":{\"name\":\"a\",\"mac\":\"02:00:00:00:00:0g\"}}",
+		"F: leaf.mac: \"02:00:00:00:00:0g\": must be a link address like "
+		"\"02:00:00:00:00:01\"");
 	refused_like("{\"leaf\":{\"name\":\"a\",\"mac\":\"01:00:00:00:00:00\"}}", "group address");
 	refused_like("{\"leaf\":{\"name\":\"a\",\"ip\":\"10.0.0.256\"}}", "must be an IP address");
 	refused("{\"on\":true,\"mtu\":666}", "F: mtu: 666 does not go with \"on\"");
