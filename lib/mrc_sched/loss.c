@@ -388,7 +388,7 @@ static void heard_from(struct mrc_sched_qp *qp, uint64_t now_ns, uint32_t index,
 	if (rtt_ns > *slow_ns)
 		*slow_ns = rtt_ns;
 	else
-		*slow_ns -= (*slow_ns - rtt_ns) / 256;
+		*slow_ns -= (*slow_ns - rtt_ns) / 2048;
 }
 
 /* Tells the path what its packet met. */

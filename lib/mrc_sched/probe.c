@@ -103,7 +103,7 @@ uint64_t probe_patience_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t 
 	if (path->heard_ns[plane] == 0)
 		least = qp->timeout_ns / 2;
 	else
-		least = path->slow_ns[plane] + path->slow_ns[plane] / 4;
+		least = path->slow_ns[plane] + path->slow_ns[plane] / 4 + 4 * qp->rttvar_ns;
 	return wait_ns > least ? wait_ns : least;
 }
 
