@@ -82,15 +82,20 @@ int mrc_device_socket_free(const char *device, char *reason_out, uint32_t room)
 	if (path[0] == '\0' || lstat(path, &st) != 0)
 		return MRC_OK;
 	snprintf(un.sun_path, sizeof(un.sun_path), "%.*s", (int)sizeof(un.sun_path) - 1, path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/*
+	 * A socket of another type than the driver's: the kernel answers for a live owner
+	 * (EPROTOTYPE), who notices nothing. A connection that came and went could end him: EAL's
+	 * interrupt thread panics on a descriptor that its driver has closed meanwhile.
+	 */
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	error = fd < 0 || connect(fd, (const struct sockaddr *)&un, sizeof(un)) != 0 ? errno : 0;
 	if (fd >= 0)
 		close(fd);
 	if (S_ISSOCK(st.st_mode) && error == ECONNREFUSED && unlink(path) == 0)
 		return MRC_OK;
 	snprintf(reason_out, room, "device \"%s\": %s %s", device,
-		error == 0 || error == EAGAIN ? "another process serves the socket"
-					      : "cannot remove the stale socket",
+		error == 0 || error == EPROTOTYPE ? "another process serves the socket"
+						  : "cannot remove the stale socket",
 		path);
 	return MRC_ERR_STATE;
 }

@@ -46,25 +46,26 @@ static bool starts(const char *text, const char *head)
 
 /* ---- sockets */
 
-/* 0: a live process answers; else errno of connect. */
-static int socket_probe(const char *path, bool seqpacket)
+/*
+ * 0: a live process owns it; else errno of connect. Asked with a type that no server uses: the
+ * kernel answers (EPROTOTYPE), the owner notices nothing.
+ */
+static int socket_probe(const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX,
-		(seqpacket ? SOCK_SEQPACKET : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int rc = 0;
 
 	if (fd < 0)
 		return errno;
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
-	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) != 0)
+	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) != 0 && errno != EPROTOTYPE)
 		rc = errno;
 	close(fd);
 	return rc;
 }
 
-static void socket_node_check(
-	struct doctor *doc, const char *topic, const char *path, bool seqpacket)
+static void socket_node_check(struct doctor *doc, const char *topic, const char *path)
 {
 	char mend[MRC_DOCTOR_TEXT];
 	struct stat st;
@@ -80,7 +81,7 @@ static void socket_node_check(
 			"%s exists and is no socket: choose another path", path);
 		return;
 	}
-	rc = socket_probe(path, seqpacket);
+	rc = socket_probe(path);
 	if (rc == ECONNREFUSED)
 		mrc_doctor_add(doc, MRC_DOCTOR_WARN, topic, mend,
 			"%s was left behind by a process that died", path);
@@ -92,7 +93,7 @@ static void socket_node_check(
 			path, strerror(rc));
 }
 
-void mrc_doctor_socket(struct doctor *doc, const char *topic, const char *path, bool seqpacket)
+void mrc_doctor_socket(struct doctor *doc, const char *topic, const char *path)
 {
 	const size_t room = sizeof(((struct sockaddr_un *)NULL)->sun_path);
 	char dir[PATH_LEN], mend[MRC_DOCTOR_TEXT], *slash;
@@ -117,7 +118,7 @@ void mrc_doctor_socket(struct doctor *doc, const char *topic, const char *path, 
 			strerror(errno));
 		return;
 	}
-	socket_node_check(doc, topic, path, seqpacket);
+	socket_node_check(doc, topic, path);
 }
 
 /* ---- kernel interfaces behind vdevs */
@@ -190,7 +191,7 @@ static void memif_check(struct doctor *doc, const char *device)
 		mrc_doctor_add(
 			doc, MRC_DOCTOR_OK, "port", "", "%s: abstract socket %s", device, path);
 	else if (server)
-		mrc_doctor_socket(doc, "port", path, true);
+		mrc_doctor_socket(doc, "port", path);
 	else if (access(path, F_OK) != 0)
 		mrc_doctor_add(doc, MRC_DOCTOR_WARN, "port", "",
 			"%s: no socket %s yet; start the side with role=server", device, path);
@@ -278,5 +279,5 @@ void mrc_doctor_ports(struct doctor *doc)
 	for (uint32_t i = 0; i < doc->want->nb_devices; i++)
 		device_check(doc, doc->want->devices[i]);
 	for (uint32_t i = 0; i < doc->want->nb_sockets; i++)
-		mrc_doctor_socket(doc, "socket", doc->want->sockets[i], false);
+		mrc_doctor_socket(doc, "socket", doc->want->sockets[i]);
 }

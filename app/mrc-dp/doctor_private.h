@@ -60,7 +60,7 @@ void mrc_doctor_memory(struct doctor *doc);
 void mrc_doctor_ports(struct doctor *doc);
 void mrc_doctor_rights(struct doctor *doc);
 /* A path that is going to be bound: too long, stale, alive, or in a directory that does not allow
- * it. seqpacket: memif's kind of socket. */
-void mrc_doctor_socket(struct doctor *doc, const char *topic, const char *path, bool seqpacket);
+ * it. */
+void mrc_doctor_socket(struct doctor *doc, const char *topic, const char *path);
 
 #endif
