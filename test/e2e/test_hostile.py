@@ -105,8 +105,9 @@ def hostile(path, frame):
     yield "trimmed, of a stranger", Path(STRANGER, VICTIM, "02:00:00:00:00:02",
                                          "02:00:00:00:00:01").frame(
         bth(0xCA, qpn, psn + 3) + bytes(8), dscp=packets.TRIMMED), "addr_source"
-    yield "ACK of what was never sent", path.frame(ack(qpn, (psn + 999999) & 0xFFFFFF)), "ack_unsent"
-    yield "SACK of what was never sent", path.frame(sack(qpn, (psn + 999999) & 0xFFFFFF)), "ack_unsent"
+    # The victim sends nothing on this QP; ahead of its first PSN or behind it, by chance.
+    yield "ACK of what was never sent", path.frame(ack(qpn, psn)), ("ack_unsent", "ack_stale")
+    yield "SACK of what was never sent", path.frame(sack(qpn, psn)), ("ack_unsent", "ack_stale")
     yield "NACK unexpected event", path.frame(nack(qpn, (psn + 999999) & 0xFFFFFF, 0x19)), None
     yield "probe of a stranger", Path(STRANGER, VICTIM, "02:00:00:00:00:02", "02:00:00:00:00:01").frame(
         probe(qpn, 7), dscp=4), "addr_source"
@@ -131,7 +132,7 @@ def noise(frame, count):
 
 
 def attack(namespaces):
-    """Sends everything; returns {reason: what should have been counted under it}."""
+    """Sends everything; returns {what: reasons under one of which it must be counted}."""
     wanted = {}
     path = Path(PEER, VICTIM, namespaces.mac("b", 0), namespaces.mac("a", 0))
     # At the far end: what the driver sends bypasses the near end's taps.
@@ -144,7 +145,7 @@ def attack(namespaces):
                 port.send(bad)
                 pause()  # the victim's ring is short
                 if reason:
-                    wanted.setdefault(reason, set()).add(what)
+                    wanted[what] = (reason,) if isinstance(reason, str) else reason
         for number, bad in enumerate(noise(frame, 20000)):
             port.send(bad)
             if number % 32 == 0:
@@ -170,8 +171,9 @@ def survives_counts_and_goes_on():
             equal(victim.wait(20), 0, f"responder: {victim.text()[-2000:]}")
             result, told = only_json(victim.text("out")), only_json(peer.text("out"))
     print(f"    drops {result['drops']}")
-    for reason, kinds in wanted.items():
-        true(result["drops"].get(reason, 0) > 0, f"nothing counted as {reason} ({', '.join(sorted(kinds))})")
+    for what, reasons in wanted.items():
+        count = sum(result["drops"].get(reason, 0) for reason in reasons)
+        true(count > 0, f"{what}: nothing counted as {' or '.join(reasons)}")
     for side in (result, told):
         equal(side["bytes_corrupt"], 0, "bytes corrupt")
         equal(side["qp_errors"], 0, "QP errors")
