@@ -48,10 +48,11 @@ enum {
 	MUTE_ROUNDS = 3,               /* rounds of probes into silence */
 	NOMINAL_EXTRA = 40,            /* nominal packet size = UDP length + this (section 8) */
 	MAX_MSG_LEN_SHIFT = 31,
-	PARK_NS = 10000,           /* a QP without a usable path looks again after this */
-	PROBE_MIN_NS = 4000,       /* a probe is not sent sooner than this after the packet */
-	NACK_WAIT_NS = 20000,      /* a packet refused for want of resources waits this long */
-	EXPIRE_BATCH = 256,        /* timers moved or run per mrc_sched_expire */
+	PARK_NS = 10000,      /* a QP without a usable path looks again after this */
+	PROBE_MIN_NS = 4000,  /* a probe is not sent sooner than this after the packet */
+	NACK_WAIT_NS = 20000, /* a packet refused for want of resources waits this long */
+	QUIET_PER_PLANE = 64, /* packets per plane of the others until a plane counts as quiet */
+	EXPIRE_BATCH = 256,   /* timers moved or run per mrc_sched_expire */
 	TS_AMBIGUOUS_NS = 4194304, /* half the range of the 16-bit timestamps */
 };
 
@@ -96,8 +97,10 @@ struct peer {
 	uint32_t known;     /* bit p: mac[p] is known */
 	uint32_t up;        /* bit p: the peer has not said that its port is unusable */
 	uint64_t ep_tat_ns; /* rate of endpoint answers (virtual scheduling) */
-	struct link paths;  /* struct path.of_peer */
-	uint32_t next;      /* hash chain */
+	uint32_t nb_heard;  /* packets that came from it, free running */
+	uint32_t last_heard[MRC_MAX_PLANES]; /* nb_heard at the last one of each plane */
+	struct link paths;                   /* struct path.of_peer */
+	uint32_t next;                       /* hash chain */
 	bool used;
 };
 
@@ -233,8 +236,9 @@ struct mrc_sched_qp {
 	uint64_t rcvd_len;      /* nominal bytes of new packets */
 	struct trigger trigger; /* of the SACK that is due */
 	struct link due_link;
-	uint8_t due;   /* enum due */
-	bool gap_turn; /* the next of these answers goes by gap_next, not by the oldest gap */
+	uint8_t due;      /* enum due */
+	uint8_t rtx_turn; /* plane on which the next answer to a repeat begins */
+	bool gap_turn;    /* the next of these answers goes by gap_next, not by the oldest gap */
 	uint8_t nak_syndrome;
 	uint8_t nb_violations; /* access violations so far (cfg.access_errors) */
 	uint16_t rx_units;     /* window granted by negotiation, units of 128 */
@@ -459,6 +463,14 @@ struct path *path_get(struct mrc_sched *s, uint64_t now_ns, const struct mrc_gid
 void path_put(struct mrc_sched *s, struct path *path);
 /* Tells the path's entropy values which planes can be used. */
 void path_planes(struct mrc_sched *s, uint64_t now_ns, struct path *path);
+/* A packet of the peer came in over a plane. */
+static inline void peer_heard(struct peer *peer, uint32_t plane)
+{
+	peer->last_heard[plane] = ++peer->nb_heard;
+}
+
+/* Planes over which nothing came while the others brought many packets: the peer has left them. */
+uint32_t peer_quiet(const struct mrc_sched *s, const struct peer *peer);
 static inline uint32_t path_usable(const struct mrc_sched *s, const struct path *path)
 {
 	return path->peer->known & s->up & ~s->busy;

@@ -82,6 +82,7 @@ enum mrc_drop ep_request(
 		s->answer_tail - s->answer_head >= NB_EP_ANSWERS)
 		return MRC_DROP_PROBE_LIMITED;
 	s->counters.ep_req_rx++;
+	peer_heard(peer, rx->plane);
 	if (pkt->ep.op == MRC_EP_PORT_STATUS)
 		port_status(s, now_ns, peer, pkt->ep.port_mask);
 	queue_answer(s, rx, pkt);

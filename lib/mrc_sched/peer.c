@@ -46,6 +46,15 @@ static struct peer *peer_get(struct mrc_sched *s, const struct mrc_gid *gid)
 	return peer;
 }
 
+uint32_t peer_quiet(const struct mrc_sched *s, const struct peer *peer)
+{
+	uint32_t many = s->cfg.nb_planes * QUIET_PER_PLANE, mask = 0;
+
+	for (uint32_t p = 0; p < s->cfg.nb_planes; p++)
+		mask |= (uint32_t)(peer->nb_heard - peer->last_heard[p] > many) << p;
+	return mask;
+}
+
 /* Header template of a path on one plane. */
 static void make_template(struct mrc_sched *s, struct path *path, uint32_t plane)
 {

@@ -84,12 +84,15 @@ static enum mrc_drop identify(struct mrc_sched *s, struct mrc_sched_qp *qp,
 }
 
 static enum mrc_drop handle_qp(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	const struct mrc_pkt *pkt, const uint8_t *frame)
+	const struct mrc_pkt *pkt, const struct mrc_rxbuf *buf)
 {
-	enum mrc_drop drop = identify(s, qp, pkt, frame);
+	enum mrc_drop drop = identify(s, qp, pkt, buf->data);
 
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return drop;
+	/* A trimmed packet has no ICRC: it tells nothing. */
+	if (__builtin_expect((pkt->flags & MRC_PKT_TRIMMED) == 0, 1))
+		peer_heard(qp->path->peer, buf->plane);
 	switch ((enum mrc_opcode)pkt->opcode) {
 	case MRC_OP_WRITE_FIRST:
 	case MRC_OP_WRITE_MIDDLE:
@@ -103,7 +106,7 @@ static enum mrc_drop handle_qp(struct mrc_sched *s, uint64_t now_ns, struct mrc_
 		}
 		if (__builtin_expect((pkt->flags & MRC_PKT_TRIMMED) != 0, 0))
 			return resp_trimmed(s, now_ns, qp, pkt);
-		return resp_write(s, now_ns, qp, pkt, frame);
+		return resp_write(s, now_ns, qp, pkt, buf->data);
 	case MRC_OP_ACK:
 		return loss_ack(s, now_ns, qp, pkt);
 	case MRC_OP_SACK:
@@ -131,7 +134,7 @@ static enum mrc_drop handle(struct mrc_sched *s, uint64_t now_ns, const struct m
 			return MRC_DROP_ICRC;
 		return ep_response(s, now_ns, buf->plane, pkt);
 	}
-	return handle_qp(s, now_ns, seen->qp, pkt, buf->data);
+	return handle_qp(s, now_ns, seen->qp, pkt, buf);
 }
 
 /* A packet whose QP number names another worker. */

@@ -55,6 +55,11 @@ static const struct mrc_ev *answer_ev(
 				index = mrc_ev_find(path->evs, received, (uint8_t)p);
 		}
 	}
+	/* Who sends no data hears nothing of what becomes of its answers: it takes the planes over
+	 * which its peer still comes. */
+	if (index == MRC_EV_NONE)
+		index = mrc_ev_next(path->evs, &path->cursor, now_ns,
+			planes & ~peer_quiet(s, path->peer), MRC_EV_NONE);
 	if (index == MRC_EV_NONE)
 		index = mrc_ev_next(path->evs, &path->cursor, now_ns, planes, MRC_EV_NONE);
 	return index == MRC_EV_NONE ? NULL : mrc_ev_get(path->evs, index);
@@ -144,6 +149,10 @@ static bool send_due(
 	}
 	if (qp->due == 0)
 		return false;
+	/* The last answer may have been lost on its plane. SACK and transport ACK take turns;
+	 * without this each could meet the same plane again for every copy of the packet. */
+	if ((qp->due & DUE_SACK) != 0 && qp->trigger.rtx)
+		qp->path->cursor.plane = qp->rtx_turn++ % s->cfg.nb_planes;
 	ev = answer_ev(s, now_ns, qp->path, qp->trigger.ev);
 	if (ev == NULL)
 		return false;

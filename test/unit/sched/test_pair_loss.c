@@ -339,6 +339,78 @@ static void sack_overtaken_by_its_ack(void **state)
 	pair_destroy(p);
 }
 
+/*
+ * Of two planes one goes dead both ways. The responder sends no data, so nothing tells it which of
+ * its own answers arrive: it has to see from where its peer still comes. When it did not, every
+ * second answer was lost, and a retransmission that is answered by one SACK and one transport ACK
+ * lost the same of the two each time: the transfer over the healthy plane stood still until the
+ * other one healed.
+ */
+/* spec */
+static uint64_t on_two_planes(
+	enum pair_dir dir, uint32_t dead, uint64_t delay_ns, const struct pair_load *load)
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+	uint64_t start, took;
+
+	pair_test_cfg(&cfg, "two_planes_one_dead", 36);
+	cfg.nb_planes = 2;
+	cfg.nb_qps = 2;
+	cfg.pmtu = 4096;
+	cfg.timeout = 14;
+	cfg.linear_cnt = 3;
+	cfg.exp_cnt = 7;
+	cfg.mem_len = 2 << 20;
+	cfg.delay_ns = delay_ns;
+	cfg.pkt_ns = 50 * PAIR_US;
+	p = pair_create(&cfg);
+	start = p->now;
+	if (dead != 0)
+		pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP,
+					  .dir = dir,
+					  .planes = dead,
+					  .from_ns = p->now + 50 * PAIR_MS});
+	for (uint32_t i = 0; i < cfg.nb_qps; i++)
+		pair_load(p, PAIR_A, i, load);
+	pair_finish_faulty(p, 200 * PAIR_S);
+	took = p->now - start;
+	pair_destroy(p);
+	return took;
+}
+
+static void two_planes_one_dead(void **state)
+{
+	static const enum pair_dir dirs[] = {PAIR_BOTH, PAIR_A2B, PAIR_B2A};
+	static const struct pair_load large = {
+		.count = 100, .depth = 4, .min_len = 256 << 10, .max_len = 256 << 10};
+	static const struct pair_load small = {
+		.count = 100, .depth = 1, .min_len = 64, .max_len = 64};
+
+	for (uint64_t delay_ns = PAIR_MS; delay_ns <= 5 * PAIR_MS; delay_ns += 4 * PAIR_MS) {
+		uint64_t busy = on_two_planes(PAIR_BOTH, 0, delay_ns, &large);
+		uint64_t idle = on_two_planes(PAIR_BOTH, 0, delay_ns, &small);
+
+		for (int d = 0; d < 3; d++) {
+			uint64_t took = on_two_planes(dirs[d], 1 << 1, delay_ns, &large);
+
+			if (took > busy + busy / 5)
+				fail_msg("direction %d, %llu ms one way: %llu ms, healthy %llu", d,
+					(unsigned long long)(delay_ns / PAIR_MS),
+					(unsigned long long)(took / PAIR_MS),
+					(unsigned long long)(busy / PAIR_MS));
+			took = on_two_planes(dirs[d], 1 << 1, delay_ns, &small);
+			/* a few timeouts of 17 ms until the dead plane is known */
+			if (took > idle + 700 * PAIR_MS)
+				fail_msg("small, direction %d, %llu ms one way: %llu ms, healthy "
+					 "%llu",
+					d, (unsigned long long)(delay_ns / PAIR_MS),
+					(unsigned long long)(took / PAIR_MS),
+					(unsigned long long)(idle / PAIR_MS));
+		}
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(loss_rates),
 	cmocka_unit_test(each_packet_once),
@@ -352,6 +424,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(both_directions),
 	cmocka_unit_test(one_kind_of_answer_lost),
 	cmocka_unit_test(sack_overtaken_by_its_ack),
+	cmocka_unit_test(two_planes_one_dead),
 };
 
 PAIR_TEST_MAIN(tests)
