@@ -7,6 +7,7 @@ cmocka's, so that each case counts. Cases run in the order of the file; MRC_TEST
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,13 @@ def case(function):
     return function
 
 
+def _terminated(*_):
+    sys.exit(143)
+
+
 def main():
+    # Told to end, by meson's time limit say: leave every `with` block, so that nothing stays behind.
+    signal.signal(signal.SIGTERM, _terminated)
     wanted = os.environ.get("MRC_TEST_CASE", "")
     picked = [c for c in _cases if re.search(wanted, c.__name__)]
     failed = skipped = 0

@@ -6,9 +6,12 @@
                                |
                             mrc-ctl
 
+and the same over veth pairs, each of the three in a network namespace of its own.
+
 Three pollers on two CPUs take turns by the scheduler's time slices, so that nothing here counts on
 speed: the test looks at counters until they show what it waits for.
 """
+import contextlib
 import json
 import os
 import signal
@@ -19,6 +22,7 @@ import time
 
 from common import (BUILD, MRC_DP, ROOT, Process, case, equal, main, only_json, run, true,
                     wait_until, write_json)
+from netns import Star
 
 MRC_FABRIC = os.path.join(BUILD, "app/mrc-fabric/mrc-fabric")
 MRC_CTL = os.path.join(BUILD, "ctl/mrc-ctl")
@@ -28,7 +32,7 @@ def config(folder, name, change=None):
     """A file of config/ with its sockets moved to the folder."""
     with open(os.path.join(ROOT, "config", name), encoding="utf-8") as file:
         text = file.read()
-    text = text.replace("/tmp/mrc-fabric/", f"{folder}/run/").replace("/tmp/mrc-fabric", f"{folder}/m")
+    text = text.replace("/tmp/mrc-fabric/", f"{folder}/run/").replace("/tmp/mrc-fabric-", f"{folder}/m-")
     document = json.loads(text)
     if len(os.sched_getaffinity(0)) < 2:
         document["lcores"] = str(min(os.sched_getaffinity(0)))
@@ -38,9 +42,9 @@ def config(folder, name, change=None):
 
 
 class Fabric(Process):
-    def __init__(self, folder, change=None):
+    def __init__(self, folder, change=None, name="fabric-2x2x2.json", inside=()):
         self.socket = os.path.join(folder, "run/control.sock")
-        super().__init__([MRC_FABRIC, "-c", config(folder, "fabric-2x2x2.json", change)])
+        super().__init__([*inside, MRC_FABRIC, "-c", config(folder, name, change)])
 
     def __enter__(self):
         super().__enter__()
@@ -98,7 +102,21 @@ def fail_and_heal(fabric, alice):
     equal(fabric.ctl("check"), {"balanced": True}, "balance")
 
 
-def transfer(seconds):
+class Memif:
+    """Where the three processes run and what they are told."""
+    files = ("fabric-2x2x2.json", "fabric-bob.json", "fabric-alice.json")
+    inside = ((), (), ())
+
+
+@contextlib.contextmanager
+def veth():
+    with Star(planes=2) as net:
+        net.files = ("fabric-veth.json", "fabric-veth-bob.json", "fabric-veth-alice.json")
+        net.inside = [net.inside(name) for name in (net.fabric, net.bob, net.alice)]
+        yield net
+
+
+def transfer(where, seconds):
     """One verified transfer of so many seconds, with plane 1 failing and healing in it. The result,
     and whether the failure and the return were seen in time."""
     def length(document):
@@ -108,9 +126,13 @@ def transfer(seconds):
     def patient(document):
         document["oob"]["wait"] = "60s"
 
-    with tempfile.TemporaryDirectory() as folder, Fabric(folder) as fabric, \
-            Process([MRC_DP, "run", "-c", config(folder, "fabric-bob.json", patient), "--json"]) as bob, \
-            Process([MRC_DP, "run", "-c", config(folder, "fabric-alice.json", length), "--json"]) as alice:
+    def end(number, change):
+        return Process([*where.inside[number], MRC_DP, "run", "-c",
+                        config(folder, where.files[number], change), "--json"])
+
+    with tempfile.TemporaryDirectory() as folder, \
+            Fabric(folder, None, where.files[0], where.inside[0]) as fabric, \
+            end(1, patient) as bob, end(2, length) as alice:
         seen = True
         try:
             fail_and_heal(fabric, alice)
@@ -124,16 +146,26 @@ def transfer(seconds):
         return only_json(alice.text("out")), seen
 
 
-@case
-def plane_fails_and_heals_under_a_verified_transfer():
+def plane_fails_and_heals(where):
     for seconds in (20, 60, 180):
-        result, seen = transfer(seconds)
+        result, seen = transfer(where, seconds)
         judge(result)
         if seen:
             judge_timeline(result)
             return
         print(f"    {seconds} s are too short on this busy machine")
     raise AssertionError("plane 1 did not fail and return within 180 s")
+
+
+@case
+def plane_fails_and_heals_under_a_verified_transfer():
+    plane_fails_and_heals(Memif)
+
+
+@case
+def plane_fails_and_heals_over_veth():
+    with veth() as where:
+        plane_fails_and_heals(where)
 
 
 def judge(result):
