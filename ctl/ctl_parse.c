@@ -91,6 +91,35 @@ static const char *remedy(enum json_error_code code)
 	}
 }
 
+/* The string that ends at `end`, quotes included; the parser quotes only short ones itself. */
+static int token_before(const char *text, size_t end, const char **begin_out)
+{
+	size_t begin = end > 0 ? end - 1 : 0;
+
+	while (begin > 0 && (text[begin - 1] != '"' || (begin > 1 && text[begin - 2] == '\\')))
+		begin--;
+	begin -= begin > 0;
+	*begin_out = text + begin;
+	return (int)(end - begin);
+}
+
+static void complain(struct mrc_ctl_error *error, const char *source, const char *text, size_t len,
+	const json_error_t *jerr)
+{
+	const enum json_error_code code = json_error_code(jerr);
+	const char *token = "";
+	int token_len = 0;
+
+	if (code == json_error_duplicate_key && strstr(jerr->text, " near ") == NULL &&
+		jerr->position > 0 && (size_t)jerr->position <= len)
+		token_len = token_before(text, (size_t)jerr->position, &token);
+	error->line = jerr->line > 0 ? (uint32_t)jerr->line : 1;
+	error->column = jerr->column > 0 ? (uint32_t)jerr->column : 1;
+	snprintf(error->text, sizeof(error->text), "%s:%u:%u: %s%s%.*s%s", source, error->line,
+		error->column, jerr->text, token_len != 0 ? " " : "",
+		token_len > 80 ? 80 : token_len, token, remedy(code));
+}
+
 void mrc_ctl_flatten(char *text)
 {
 	for (; *text != '\0'; text++)
@@ -112,10 +141,7 @@ json_t *mrc_ctl_parse(const char *source, const char *text, size_t len, size_t m
 		value = json_loadb(text, len, JSON_REJECT_DUPLICATES, &jerr);
 		if (value != NULL)
 			return value;
-		error.line = jerr.line > 0 ? (uint32_t)jerr.line : 1;
-		error.column = jerr.column > 0 ? (uint32_t)jerr.column : 1;
-		snprintf(error.text, sizeof(error.text), "%s:%u:%u: %s%s", source, error.line,
-			error.column, jerr.text, remedy(json_error_code(&jerr)));
+		complain(&error, source, text, len, &jerr);
 	}
 	mrc_ctl_flatten(error.text);
 	*error_out = error;

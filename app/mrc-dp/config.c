@@ -15,12 +15,13 @@
 
 static const struct mrc_ctl_name hugepage_names[] = {
 	{"no", MRC_HUGE_NO}, {"auto", MRC_HUGE_AUTO}, {"yes", MRC_HUGE_YES}, {NULL, 0}};
-static const struct mrc_ctl_name ev_mode_names[] = {
-	{"udp", MRC_EV_MODE_UDP}, {"stev", MRC_EV_MODE_STEV}, {"auto", MRC_CFG_EV_AUTO}, {NULL, 0}};
+static const struct mrc_ctl_name ev_mode_names[] = {{"udp", MRC_EV_MODE_UDP},
+	{"stev", MRC_EV_MODE_STEV}, {"srv6", MRC_EV_MODE_SRV6}, {"auto", MRC_CFG_EV_AUTO},
+	{NULL, 0}};
 static const struct mrc_ctl_name cc_names[] = {
 	{"fixed", MRC_NSCC_FIXED}, {"uet-1.0-nscc", MRC_NSCC_UET10}, {NULL, 0}};
 static const struct mrc_ctl_name forward_names[] = {
-	{"ecmp", MRC_FABRIC_ECMP}, {"stev", MRC_FABRIC_STEV}, {NULL, 0}};
+	{"ecmp", MRC_FABRIC_ECMP}, {"stev", MRC_FABRIC_STEV}, {"srv6", MRC_FABRIC_SRV6}, {NULL, 0}};
 static const struct mrc_ctl_name role_names[] = {
 	{"requester", MRC_CFG_REQUESTER}, {"responder", MRC_CFG_RESPONDER}, {NULL, 0}};
 
@@ -71,6 +72,9 @@ static int plane_check(struct mrc_ctl_ctx *ctx, void *obj)
 	return MRC_OK;
 }
 
+static const struct mrc_ctl_field path_elem = {
+	.type = MRC_CTL_TYPE_CUSTOM, .size = sizeof(struct mrc_gid), .decode = mrc_ctl_decode_ip};
+
 static const struct mrc_ctl_field plane_fields[] = {
 	{.key = "device",
 		.type = MRC_CTL_TYPE_STRING,
@@ -92,6 +96,7 @@ static const struct mrc_ctl_field plane_fields[] = {
 	MRC_CTL_UINT("vlan_priority", struct mrc_cfg_plane, vlan_prio, 0, 7),
 	MRC_CTL_UINT("mtu", struct mrc_cfg_plane, mtu, 68, 65535),
 	MRC_CTL_UINT("descriptors", struct mrc_cfg_plane, descriptors, 32, 32768),
+	MRC_CTL_ARRAY("paths", struct mrc_cfg_plane, paths, nb_paths, &path_elem, 1, NULL),
 	MRC_CTL_STRING("capture", struct mrc_cfg_plane, capture, 1),
 	MRC_CTL_END,
 };
@@ -289,6 +294,7 @@ static const struct mrc_ctl_field fabric_fields[] = {
 	MRC_CTL_UNIT(
 		"switch_delay", struct mrc_cfg_fabric, switch_ns, MRC_CTL_UNIT_TIME, 0, SECOND_NS),
 	MRC_CTL_ENUM("forward", struct mrc_cfg_fabric, forward, forward_names),
+	MRC_CTL_BOOL("srv6_decap", struct mrc_cfg_fabric, srv6_decap),
 	MRC_CTL_BOOL("ecn", struct mrc_cfg_fabric, ecn),
 	MRC_CTL_BOOL("ecn_last_hop", struct mrc_cfg_fabric, ecn_last_hop),
 	MRC_CTL_BOOL("trimming", struct mrc_cfg_fabric, trimming),

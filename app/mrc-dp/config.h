@@ -28,6 +28,7 @@
 #define MRC_CFG_MAX_WORKERS  8
 #define MRC_CFG_MAX_NEIGH    64
 #define MRC_CFG_MAX_EVENTS   64
+#define MRC_CFG_MAX_PATHS    64
 
 /* What a plane's port is. */
 enum mrc_cfg_link {
@@ -44,10 +45,12 @@ struct mrc_cfg_plane {
 	bool mac_set;
 	uint8_t mac[6];
 	bool vlan_set;
-	uint32_t vlan;              /* identifier 0..4094 */
-	uint32_t vlan_prio;         /* 0..7 */
-	uint32_t mtu;               /* IP packet size; 0 = what the PMTU needs */
-	uint32_t descriptors;       /* per queue; 0 = default */
+	uint32_t vlan;                           /* identifier 0..4094 */
+	uint32_t vlan_prio;                      /* 0..7 */
+	uint32_t mtu;                            /* IP packet size; 0 = what the PMTU needs */
+	uint32_t descriptors;                    /* per queue; 0 = default */
+	uint32_t nb_paths;                       /* SRv6 */
+	struct mrc_gid paths[MRC_CFG_MAX_PATHS]; /* outer destinations (uSID lists) to the peer */
 	char capture[MRC_CFG_TEXT]; /* pcap file that receives every frame of the port; "" = none */
 };
 
@@ -112,7 +115,7 @@ struct mrc_cfg_fabric {
 	uint32_t leaves, spines, hosts_per_leaf;
 	uint64_t rate_bps, delay_ns, switch_ns;
 	enum mrc_fabric_forward forward;
-	bool ecn, ecn_last_hop, trimming;
+	bool ecn, ecn_last_hop, trimming, srv6_decap;
 	uint64_t queue_len; /* data queue of each link, bytes; 0 = default */
 	uint64_t seed;      /* 0 = random */
 	uint32_t max_packets;

@@ -14,10 +14,11 @@
 
 uint32_t mrc_cfg_mtu_needed(const struct mrc_cfg *cfg)
 {
-	bool v4 = cfg->nb_endpoints > 0 && mrc_gid_is_v4(&cfg->endpoints[0].address);
+	const bool v4 = cfg->nb_endpoints > 0 && mrc_gid_is_v4(&cfg->endpoints[0].address);
+	const uint32_t outer = cfg->ev.mode == MRC_EV_MODE_SRV6 ? MRC_IPV6_LEN + MRC_SRH_LEN : 0;
 
 	/* IP, UDP, BTH, then METH, TSETH, RETH and ImmDt; payload, ICRC. */
-	return (v4 ? 20u : 40u) + 8 + 12 + 4 + 4 + 16 + 4 + cfg->pmtu + MRC_ICRC_LEN;
+	return outer + (v4 ? 20u : 40u) + 8 + 12 + 4 + 4 + 16 + 4 + cfg->pmtu + MRC_ICRC_LEN;
 }
 
 uint32_t mrc_cfg_ring_frame_len(const struct mrc_cfg *cfg)
@@ -254,6 +255,37 @@ static int endpoints_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 	return MRC_OK;
 }
 
+/* SRv6 wants paths on every plane of an IPv6 endpoint, and only SRv6 has a use for them. */
+static int paths_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg, uint32_t e, uint32_t p)
+{
+	const struct mrc_cfg_plane *plane = &cfg->endpoints[e].planes[p];
+	const bool srv6 = cfg->ev.mode == MRC_EV_MODE_SRV6;
+	char key[KEY_LEN];
+
+	plane_key(key, e, p, "paths");
+	if (plane->nb_paths != 0 && !srv6)
+		return mrc_ctl_fail_key(
+			ctx, key, "are for SRv6; set \"ev\": {\"mode\": \"srv6\"} or remove them");
+	if (plane->nb_paths == 0 && srv6)
+		return mrc_ctl_fail_key(ctx, key,
+			"are missing and \"ev.mode\" is \"srv6\"; list the outer destinations "
+			"(uSID "
+			"lists) that lead to the peer, like \"fcbb:bb00:1000:2000:1001:4000::\"");
+	for (uint32_t i = 0; i < plane->nb_paths; i++)
+		if (mrc_gid_is_v4(&plane->paths[i]) || unfit(&plane->paths[i]) != NULL) {
+			snprintf(key, sizeof(key), "endpoints[%u].planes[%u].paths[%u]", e, p, i);
+			return mrc_ctl_fail_key(ctx, key,
+				"is %s; want an IPv6 address that holds a uSID list",
+				mrc_gid_is_v4(&plane->paths[i]) ? "an IPv4 address"
+								: unfit(&plane->paths[i]));
+		}
+	if (plane->nb_paths > cfg->ev.nb_per_plane)
+		return mrc_ctl_fail_key(ctx, key,
+			"%u paths, but \"ev.per_plane\" is %u; some would never be used, raise it",
+			plane->nb_paths, cfg->ev.nb_per_plane);
+	return MRC_OK;
+}
+
 static int ev_resolve(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 {
 	const bool v4 = mrc_gid_is_v4(&cfg->endpoints[0].address);
@@ -264,6 +296,16 @@ static int ev_resolve(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 	if (v4 && cfg->ev.mode == MRC_EV_MODE_STEV)
 		return mrc_ctl_fail_key(ctx, "ev.mode",
 			"\"stev\" needs the IPv6 flow label; use \"udp\" or IPv6 addresses");
+	if (v4 && cfg->ev.mode == MRC_EV_MODE_SRV6)
+		return mrc_ctl_fail_key(ctx, "ev.mode",
+			"\"srv6\" wraps IPv6 packets; use \"udp\" or IPv6 addresses");
+	for (uint32_t e = 0; e < cfg->nb_endpoints; e++)
+		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++) {
+			int err = paths_check(ctx, cfg, e, p);
+
+			if (err)
+				return err;
+		}
 	if (total > MRC_EV_MAX)
 		return mrc_ctl_fail_key(ctx, "ev.per_plane",
 			"%u on %u planes are %u entropy values, at most %u; lower it",

@@ -251,6 +251,17 @@ static void engine_cfg(const struct mrc_endpoint *ep, uint32_t worker, struct mr
 	out->hooks.placed = mrc_load_placed;
 }
 
+/* Values of a plane take its paths in turn, so that each carries an equal share. */
+static void paths_set(const struct mrc_cfg_endpoint *ep, struct mrc_ev *evs, uint32_t nb)
+{
+	for (uint32_t i = 0; i < nb; i++) {
+		const struct mrc_cfg_plane *plane = &ep->planes[evs[i].plane];
+		const uint32_t path = i / ep->nb_planes % plane->nb_paths;
+
+		memcpy(evs[i].srv6_dst, plane->paths[path].raw, sizeof(evs[i].srv6_dst));
+	}
+}
+
 static int ev_create(struct mrc_endpoint *ep, struct mrc_worker *w)
 {
 	const struct mrc_cfg_ev *ev = &ep->cfg->ev;
@@ -265,6 +276,8 @@ static int ev_create(struct mrc_endpoint *ep, struct mrc_worker *w)
 	mrc_ev_cfg_default(&cfg);
 	mrc_ev_generate(
 		evs, ev->nb_per_plane * nb_planes, (uint8_t)nb_planes, ev->mode, &w->osenv.env);
+	if (ev->mode == MRC_EV_MODE_SRV6)
+		paths_set(ep->ep, evs, ev->nb_per_plane * nb_planes);
 	cfg.mode = ev->mode;
 	cfg.evs = evs;
 	cfg.nb_evs = ev->nb_per_plane * nb_planes;

@@ -17,7 +17,7 @@ struct file {
 };
 
 static const struct mrc_ctl_name forward_names[] = {
-	{"ecmp", MRC_FABRIC_ECMP}, {"stev", MRC_FABRIC_STEV}, {NULL, 0}};
+	{"ecmp", MRC_FABRIC_ECMP}, {"stev", MRC_FABRIC_STEV}, {"srv6", MRC_FABRIC_SRV6}, {NULL, 0}};
 static const struct mrc_ctl_name idle_names[] = {{"spin", MRC_FAB_IDLE_SPIN},
 	{"yield", MRC_FAB_IDLE_YIELD}, {"sleep", MRC_FAB_IDLE_SLEEP}, {NULL, 0}};
 static const struct mrc_ctl_name access_names[] = {{"owner", MRC_CTL_ACCESS_OWNER},
@@ -54,6 +54,27 @@ static const struct mrc_ctl_field link_elem = {.type = MRC_CTL_TYPE_OBJECT,
 	.table = &link_table,
 	.init = link_init};
 
+/* A locator block: the first 32 bits of an IPv6 address, the rest 0. */
+static int decode_block(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *field,
+	const json_t *value, void *member)
+{
+	static const uint8_t none[12];
+	struct mrc_gid gid;
+	int err = mrc_ctl_decode_ip(ctx, field, value, &gid);
+
+	if (err)
+		return err;
+	if (mrc_gid_is_v4(&gid) || memcmp(gid.raw + 4, none, sizeof(none)) != 0)
+		return mrc_ctl_fail(ctx, value,
+			"must be the first 32 bits of an address, like \"fcbb:bb00::\"");
+	*(uint32_t *)member = (uint32_t)gid.raw[0] << 24 | (uint32_t)gid.raw[1] << 16 |
+			      (uint32_t)gid.raw[2] << 8 | gid.raw[3];
+	return MRC_OK;
+}
+
+static const struct mrc_ctl_field block_elem = {
+	.type = MRC_CTL_TYPE_CUSTOM, .size = sizeof(uint32_t), .decode = decode_block};
+
 #define F struct mrc_fab_shape
 static const struct mrc_ctl_field shape_fields[] = {
 	MRC_CTL_UINT("leaves", F, leaves, 1, 64),
@@ -63,6 +84,13 @@ static const struct mrc_ctl_field shape_fields[] = {
 	MRC_CTL_UNIT("delay", F, delay_ns, MRC_CTL_UNIT_TIME, 0, SECOND_NS),
 	MRC_CTL_UNIT("switch_delay", F, switch_ns, MRC_CTL_UNIT_TIME, 0, SECOND_NS),
 	MRC_CTL_ENUM("forward", F, forward, forward_names),
+	MRC_CTL_UINT("stev_shift", F, stev_shift, 0, 31),
+	MRC_CTL_UINT("stev_width", F, stev_width, 1, 32),
+	MRC_CTL_ARRAY("srv6_blocks", F, srv6_blocks, nb_srv6_blocks, &block_elem, 1, NULL),
+	MRC_CTL_UINT("srv6_leaf_base", F, srv6_leaf, 1, 65535),
+	MRC_CTL_UINT("srv6_spine_base", F, srv6_spine, 1, 65535),
+	MRC_CTL_UINT("srv6_host_base", F, srv6_host, 1, 65535),
+	MRC_CTL_BOOL("srv6_decap", F, srv6_decap),
 	MRC_CTL_BOOL("reroute", F, reroute),
 	MRC_CTL_BOOL("cut_through", F, cut_through),
 	MRC_CTL_BOOL("ecn", F, ecn),
@@ -295,6 +323,37 @@ static int addrs_check(struct mrc_ctl_ctx *ctx, const struct mrc_fab_cfg *cfg)
 	return MRC_OK;
 }
 
+/* uSIDs must tell leaves, spines and downlinks apart, locator blocks the planes. */
+static int srv6_check(struct mrc_ctl_ctx *ctx, const struct mrc_fab_cfg *cfg)
+{
+	const struct mrc_fab_shape *f = &cfg->fabric;
+	const uint32_t base[] = {f->srv6_leaf, f->srv6_spine, f->srv6_host};
+	const uint32_t nb[] = {f->leaves, f->spines, f->hosts_per_leaf};
+	const char *const names[] = {"leaf", "spine", "host"};
+	char key[KEY_LEN];
+
+	if (f->nb_srv6_blocks != 0 && f->nb_srv6_blocks != cfg->nb_planes)
+		return mrc_ctl_fail_key(ctx, "fabric.srv6_blocks",
+			"%u blocks for %u planes; give one for each, or leave the key out",
+			f->nb_srv6_blocks, cfg->nb_planes);
+	for (uint32_t i = 0; i < 3; i++) {
+		snprintf(key, sizeof(key), "fabric.srv6_%s_base", names[i]);
+		if (base[i] + nb[i] > 0x10000)
+			return mrc_ctl_fail_key(ctx, key,
+				"%u leaves no room for %u uSIDs up to 65535; lower it", base[i],
+				nb[i]);
+		for (uint32_t j = 0; j < i; j++)
+			if (base[i] < base[j] + nb[j] && base[j] < base[i] + nb[i])
+				return mrc_ctl_fail_key(ctx, key,
+					"uSIDs %u to %u overlap those of \"srv6_%s_base\", %u to "
+					"%u; "
+					"move one of them",
+					base[i], base[i] + nb[i] - 1, names[j], base[j],
+					base[j] + nb[j] - 1);
+	}
+	return MRC_OK;
+}
+
 static int file_check(struct mrc_ctl_ctx *ctx, void *obj)
 {
 	struct mrc_fab_cfg *cfg = &((struct file *)obj)->cfg;
@@ -307,6 +366,8 @@ static int file_check(struct mrc_ctl_ctx *ctx, void *obj)
 		err = port_check(ctx, cfg, n);
 	if (!err)
 		err = addrs_check(ctx, cfg);
+	if (!err)
+		err = srv6_check(ctx, cfg);
 	for (uint32_t i = 0; i < cfg->fabric.nb_links && !err; i++)
 		err = where_check(ctx, cfg, "fabric.links", i, &cfg->fabric.links[i].where);
 	for (uint32_t i = 0; i < cfg->nb_faults && !err; i++)
@@ -329,6 +390,10 @@ static void cfg_default(struct mrc_fab_cfg *cfg)
 		.rate_bps = 10000000000ull,
 		.delay_ns = 500,
 		.ecn = true,
+		.stev_width = 16,
+		.srv6_leaf = 0x1000,
+		.srv6_spine = 0x2000,
+		.srv6_host = 0x4000,
 		.trim_size = 256,
 		.max_packets = 8192};
 	snprintf(cfg->control.path, sizeof(cfg->control.path), "/run/mrc-fabric/control.sock");
@@ -415,6 +480,14 @@ int mrc_fab_cfg_fabric(const struct mrc_fab_cfg *cfg, const struct mrc_env *env,
 	fabric.switch_ns = shape->switch_ns;
 	fabric.cut_through = shape->cut_through;
 	fabric.forward = shape->forward;
+	fabric.stev_shift = (uint8_t)shape->stev_shift;
+	fabric.stev_width = (uint8_t)shape->stev_width;
+	fabric.srv6_leaf_base = (uint16_t)shape->srv6_leaf;
+	fabric.srv6_spine_base = (uint16_t)shape->srv6_spine;
+	fabric.srv6_host_base = (uint16_t)shape->srv6_host;
+	fabric.srv6_decap = shape->srv6_decap;
+	for (uint32_t p = 0; p < shape->nb_srv6_blocks; p++)
+		fabric.srv6_block[p] = shape->srv6_blocks[p];
 	fabric.reroute = shape->reroute;
 	fabric.trim_size = shape->trim_size;
 	fabric.max_packets = shape->max_packets;

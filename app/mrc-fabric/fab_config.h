@@ -46,6 +46,11 @@ struct mrc_fab_shape {
 	uint64_t rate_bps, delay_ns, switch_ns;
 	enum mrc_fabric_forward forward;
 	bool reroute, cut_through, ecn, ecn_last_hop, trimming;
+	uint32_t stev_shift, stev_width; /* field of the EV that picks the uplink */
+	uint32_t nb_srv6_blocks;         /* given; the rest as mrc_fabric_cfg_default */
+	uint32_t srv6_blocks[MRC_MAX_PLANES];
+	uint32_t srv6_leaf, srv6_spine, srv6_host; /* uSID of the first of each */
+	bool srv6_decap;
 	uint32_t trim_size;
 	uint64_t queue_len; /* data queue of each link, bytes; 0 = default */
 	uint64_t seed;      /* 0 = random */

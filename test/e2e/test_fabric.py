@@ -190,6 +190,49 @@ def judge_timeline(result):
 
 
 @case
+def segments_pick_the_spine():
+    """SRv6: on plane 0 every path of both ends leads over spine 1, on plane 1 over either."""
+    def list_of(plane, own, far, spine):
+        return f"fcbb:bb{plane:02x}:{0x1000 + own:x}:{0x2000 + spine:x}:{0x1000 + far:x}:4000::"
+
+    def end(own):
+        def change(document):
+            endpoint = document["endpoints"][0]
+            endpoint["address"] = f"fd77::{own + 1}"
+            endpoint["planes"][0]["paths"] = [list_of(0, own, 1 - own, 1)]
+            endpoint["planes"][1]["paths"] = [list_of(1, own, 1 - own, s) for s in (0, 1)]
+            document["ev"] = {"mode": "srv6"}
+            document["pmtu"] = 2048
+            document["oob"]["wait"] = "60s"
+            document["workload"].pop("seconds", None)
+            document["workload"].update({"messages": 40} if own == 0 else {})
+        return change
+
+    for decap in (False, True):
+        def fabric_change(document, decap=decap):
+            document["fabric"].update({"forward": "srv6", "srv6_decap": decap})
+            for number, host in enumerate(document["hosts"]):
+                host["addresses"] = [f"fd77::{number + 1}"]
+
+        with tempfile.TemporaryDirectory() as folder, Fabric(folder, fabric_change) as fabric, \
+                Process([MRC_DP, "run", "-c", config(folder, "fabric-bob.json", end(1)), "--json"]) as bob, \
+                Process([MRC_DP, "run", "-c", config(folder, "fabric-alice.json", end(0)), "--json"]) as alice:
+            equal(alice.wait(120), 0, f"alice: {alice.text()[-2000:]} {alice.text('out')[-500:]}")
+            equal(bob.wait(60), 0, f"bob: {bob.text()[-2000:]}")
+            judge(only_json(alice.text("out")))
+            used = {(plane, leaf, spine): fabric.ctl("counters", f"plane={plane}", f"leaf={leaf}",
+                                                     f"spine={spine}", "direction=leaf_up")["links"][0]
+                    for plane in (0, 1) for leaf in (0, 1) for spine in (0, 1)}
+            packets = {where: link["tx_packets"] for where, link in used.items()}
+            print(f"    decap {decap}, packets by plane, leaf and spine: {packets}")
+            # Neighbour discovery and answers to probes have no list of their own and go by the hash.
+            true(packets[0, 0, 0] * 20 < packets[0, 0, 1], f"plane 0 uses spine 1: {packets}")
+            true(packets[0, 1, 1] > 20, f"so do the answers: {packets}")
+            true(packets[1, 0, 0] > 100 and packets[1, 0, 1] > 100, f"plane 1 uses both: {packets}")
+            fabric.end()
+
+
+@case
 def faults_by_socket_and_file():
     def with_fault(document):
         document["faults"] = [{"kind": "loss", "rate": "5%", "plane": 0, "name": "from the file"}]
@@ -300,6 +343,8 @@ def wrong_configurations():
         (put("faults", [{"kind": "loss", "plane": 2}]), ["faults[0].plane", "0 to 1"]),
         (put("faults", [{"kind": "carrier"}]), ["faults[0].kind", "whole fabric"]),
         (put("fabric", "links", [{"spine": 5, "rate": 1}]), ["fabric.links[0].spine", "0 to 1"]),
+        (put("fabric", "srv6_blocks", ["fcbb:bb00:1::", "fcbb::"]), ["srv6_blocks[0]", "32 bits"]),
+        (put("fabric", "srv6_leaf_base", 8192), ["fabric.srv6_spine_base", "overlap"]),
         (put("control", {"access": "group"}), ["control.access", "group"]),
         (put("control", {"group": "no-such-group"}), ["control.group", "no-such-group"]),
         (put("idle", "rest"), ["idle", "spin"]),

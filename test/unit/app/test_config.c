@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 
 #include "config.h"
 #include "device.h"
+#include "tree.h"
 
 /* Every key there is, but those that exclude each other. */
 static const char full[] =
@@ -24,7 +24,7 @@ static const char full[] =
 	" \"protocol\": {\"choices\": {\"udp_port\": 4971}, \"pkey\": 65535, \"check_pkey\": true,"
 	"   \"dscp\": {\"no_trim\": 1, \"trimmable\": 4, \"trimmable_retx\": 8, \"trimmed\": 12,"
 	"     \"trimmed_lasthop\": 16, \"control\": 46}},"
-	" \"ev\": {\"mode\": \"stev\", \"per_plane\": 16, \"active\": 12, \"min_active\": 4,"
+	" \"ev\": {\"mode\": \"srv6\", \"per_plane\": 16, \"active\": 12, \"min_active\": 4,"
 	"   \"skip\": \"100us\", \"probe\": \"1ms\", \"probe_max\": \"100ms\", \"revive\": 3},"
 	" \"congestion\": {\"algorithm\": \"fixed\", \"rate\": \"10G\", \"base_rtt\": \"50us\","
 	"   \"trimming\": false, \"max_cwnd\": \"1MiB\", \"target_delay\": \"20us\","
@@ -40,12 +40,15 @@ static const char full[] =
 	"  {\"name\": \"a\", \"address\": \"fd00::1\", \"workers\": 2, \"lcores\": [0, 1],"
 	"   \"planes\": [{\"device\": \"fabric\", \"mac\": \"02:00:00:00:00:01\", \"vlan\": 5,"
 	"     \"vlan_priority\": 3, \"mtu\": 4200, \"descriptors\": 256,"
-	"     \"capture\": \"/tmp/x.pcap\"}],"
+	"     \"capture\": \"/tmp/x.pcap\", \"paths\": [\"fcbb:bb00:1000:2000::\"]}],"
 	"   \"neighbours\": [{\"address\": \"fd00::2\", \"plane\": 0,"
 	"     \"mac\": \"02:00:00:00:00:02\"}]},"
-	"  {\"name\": \"b\", \"address\": \"fd00::2\", \"planes\": [{\"device\": \"fabric\"}]}],"
+	"  {\"name\": \"b\", \"address\": \"fd00::2\","
+	"   \"planes\": [{\"device\": \"fabric\", \"paths\": [\"fcbb:bb00:1001::\"]}]}],"
 	" \"fabric\": {\"leaves\": 2, \"spines\": 2, \"hosts_per_leaf\": 1, \"rate\": \"1Gbps\","
-	"   \"delay\": \"5us\", \"switch_delay\": \"1us\", \"forward\": \"ecmp\", \"ecn\": true,"
+	"   \"delay\": \"5us\", \"switch_delay\": \"1us\", \"forward\": \"srv6\", \"srv6_decap\": "
+	"true,"
+	"   \"ecn\": true,"
 	"   \"ecn_last_hop\": false, \"trimming\": false, \"queue\": \"256KiB\", \"seed\": 7,"
 	"   \"packets\": 4096, \"lcore\": 1,"
 	"   \"faults\": [{\"kind\": \"loss\", \"at\": \"1s\", \"for\": \"2s\", \"plane\": 0,"
@@ -112,77 +115,32 @@ static void every_key_is_taken(void **state)
 	assert_string_equal(cfg->eal[0], "--log-level=8");
 }
 
-/* Visits every key of a JSON tree; `visit` changes the object at the key and is undone after. */
-static uint32_t walk(json_t *root, json_t *node, void (*visit)(json_t *, json_t *, const char *))
+static int load(const char *text, char *error_out, uint32_t room)
 {
-	uint32_t nb = 0;
+	int err = parse(text);
 
-	if (json_is_array(node)) {
-		for (size_t i = 0; i < json_array_size(node); i++)
-			nb += walk(root, json_array_get(node, i), visit);
-	} else if (json_is_object(node)) {
-		json_t *copy = json_copy(node);
-		const char *key;
-		json_t *value;
-
-		json_object_foreach(copy, key, value)
-		{
-			visit(root, node, key);
-			json_object_clear(node);
-			json_object_update(node, copy);
-			nb += 1 + walk(root, value, visit);
-		}
-		json_decref(copy);
-	}
-	return nb;
-}
-
-static void parse_tree(const json_t *root)
-{
-	char *text = json_dumps(root, JSON_COMPACT);
-
-	assert_int_equal(parse(text), MRC_ERR_INVAL);
-	free(text);
-}
-
-/* One letter too many; the message names the wrong word and, when it is near, the right one. */
-static void misspell(json_t *root, json_t *node, const char *key)
-{
-	char wrong[64], quoted[80];
-
-	snprintf(wrong, sizeof(wrong), "%sx", key);
-	json_object_set(node, wrong, json_object_get(node, key));
-	json_object_del(node, key);
-	parse_tree(root);
-	assert_one_line(wrong);
-	snprintf(quoted, sizeof(quoted), "did you mean \"%s\"", key);
-	assert_one_line(quoted);
+	snprintf(error_out, room, "%s", error);
+	return err;
 }
 
 static void every_key_misspelt_is_refused(void **state)
 {
-	json_t *root = json_loads(full, 0, NULL);
-
-	assert_non_null(root);
-	assert_in_range(walk(root, root, misspell), 90, 200);
-	json_decref(root);
-}
-
-/* No key takes an object with an unknown member. */
-static void wrong_type(json_t *root, json_t *node, const char *key)
-{
-	json_object_set_new(node, key, json_pack("{s:[b]}", "nonsense", 1));
-	parse_tree(root);
-	assert_one_line(key);
+	assert_in_range(mrc_tree_misspell(full, "test.json", load), 90, 200);
 }
 
 static void every_value_of_a_wrong_type_is_refused(void **state)
 {
-	json_t *root = json_loads(full, 0, NULL);
+	assert_in_range(mrc_tree_mistype(full, "test.json", load), 90, 200);
+}
 
-	assert_non_null(root);
-	assert_in_range(walk(root, root, wrong_type), 90, 200);
-	json_decref(root);
+static void every_key_given_twice_is_refused(void **state)
+{
+	assert_in_range(mrc_tree_double(full, "test.json", load), 90, 200);
+}
+
+static void numbers_out_of_range_are_refused_with_their_key(void **state)
+{
+	assert_in_range(mrc_tree_overflow(full, "test.json", load), 200, 1000);
 }
 
 #define PLANE(d) "\"planes\": [{\"device\": \"" d "\"}]"
@@ -191,6 +149,10 @@ static void every_value_of_a_wrong_type_is_refused(void **state)
 	"{\"name\": \"b\", \"address\": \"10.0.0.2\", " b "}]" more "}"
 #define ONE(device, more)                                                                          \
 	"{\"endpoints\": [{\"name\": \"a\", \"address\": \"10.0.0.1\", " PLANE(device) "}]" more "}"
+#define PATHS(p) "\"planes\": [{\"device\": \"fabric\", \"paths\": [\"" p "\"]}]"
+#define SRV6(a, b, mode)                                                                           \
+	"{\"endpoints\": [{\"name\": \"a\", \"address\": \"fd00::1\", " a "},"                     \
+	"{\"name\": \"b\", \"address\": \"fd00::2\", " b "}], \"ev\": {\"mode\": \"" mode "\"}}"
 #define OOB    ", \"oob\": {\"listen\": \"unix:/tmp/x\"}"
 #define LONG10 "0123456789"
 #define LONG   LONG10 LONG10 LONG10 LONG10 LONG10 LONG10 LONG10 LONG10 LONG10 LONG10 LONG10
@@ -227,6 +189,19 @@ static const struct {
 		"net_null0"},
 	{TWO(PLANE("net_null0"), PLANE("net_null1"), ", \"fabric\": {}"), "fabric", "no plane"},
 	{TWO(PLANE("fabric"), PLANE("fabric"), ", \"ev\": {\"mode\": \"stev\"}"), "ev.mode", "udp"},
+	{TWO(PLANE("fabric"), PLANE("fabric"), ", \"ev\": {\"mode\": \"srv6\"}"), "ev.mode",
+		"IPv6"},
+	{SRV6(PATHS("fcbb::1"), PLANE("fabric"), "srv6"), "endpoints[1].planes[0].paths",
+		"missing"},
+	{SRV6(PATHS("fcbb::1"), PATHS("fcbb::2"), "stev"), "endpoints[0].planes[0].paths",
+		"remove"},
+	{SRV6(PATHS("fcbb::1"), PATHS("10.0.0.1"), "srv6"), "endpoints[1].planes[0].paths[0]",
+		"IPv4"},
+	{SRV6(PATHS("fcbb::1"), PATHS("ff02::1"), "srv6"), "endpoints[1].planes[0].paths[0]",
+		"multicast"},
+	{SRV6(PATHS("fcbb::1\", \"fcbb::2\", \"fcbb::3"), PATHS("fcbb::1"),
+		 "srv6\", \"per_plane\": 2, \"active\": 0, \"min_active\": 0, \"skip\": \"1us"),
+		"endpoints[0].planes[0].paths", "per_plane"},
 	{TWO(PLANE("fabric"), PLANE("fabric"), ", \"ev\": {\"active\": 64}"), "active",
 		"per_plane"},
 	{TWO(PLANE("fabric"), PLANE("fabric"),
@@ -321,6 +296,10 @@ static void defaults_follow_the_addresses(void **state)
 	assert_int_equal(cfg->endpoints[0].planes[0].mtu, mrc_cfg_mtu_needed(cfg));
 	/* IPv4 20, UDP 8, BTH 12, METH 4, TSETH 4, RETH 16, ImmDt 4, 4096, ICRC 4 */
 	assert_int_equal(mrc_cfg_mtu_needed(cfg), 4168);
+	assert_int_equal(parse(SRV6(PATHS("fcbb::1"), PATHS("fcbb::2"), "srv6")), MRC_OK);
+	/* IPv6 is 20 longer; the outer header 40, room for a segment routing header 24 */
+	assert_int_equal(mrc_cfg_mtu_needed(cfg), 4168 + 20 + 40 + 24);
+	assert_int_equal(cfg->endpoints[1].planes[0].paths[0].raw[15], 2);
 }
 
 static void device_arguments_are_found(void **state)
@@ -349,6 +328,8 @@ int main(void)
 		cmocka_unit_test(every_key_is_taken),
 		cmocka_unit_test(every_key_misspelt_is_refused),
 		cmocka_unit_test(every_value_of_a_wrong_type_is_refused),
+		cmocka_unit_test(every_key_given_twice_is_refused),
+		cmocka_unit_test(numbers_out_of_range_are_refused_with_their_key),
 		cmocka_unit_test(wrong_files_are_refused_with_key_and_remedy),
 		cmocka_unit_test(a_refused_file_leaves_the_old_configuration),
 		cmocka_unit_test(defaults_follow_the_addresses),
