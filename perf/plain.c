@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* plain.c - the plain partner's objects, and the two entrances for packets. */
+#include "plain_private.h"
+
+/* ---- objects ----------------------------------------------------------------------------------*/
+
+static void *take(struct plain *p, size_t size)
+{
+	return p->env.alloc(p->env.ctx, size, 64);
+}
+
+static int make_templates(struct plain *p)
+{
+	const struct plain_cfg *cfg = &p->cfg;
+	int err = MRC_OK;
+
+	for (uint32_t i = 0; i < cfg->nb_planes && err == MRC_OK; i++) {
+		struct mrc_flow flow = {.ttl = 64, .src = cfg->local, .dst = cfg->peer};
+
+		memcpy(flow.smac, cfg->macs[0][i], 6);
+		memcpy(flow.dmac, cfg->macs[1][i], 6);
+		err = mrc_template_init(&p->tmpl[i], &p->proto, &flow);
+	}
+	return err;
+}
+
+int plain_create(const struct plain_cfg *cfg, const struct mrc_env *env, struct plain **plain_out)
+{
+	struct plain *p = env->alloc(env->ctx, sizeof(*p), 64);
+
+	if (p == NULL)
+		return MRC_ERR_NOMEM;
+	p->cfg = *cfg;
+	p->env = *env;
+	p->proto = *cfg->proto;
+	p->planes = (uint32_t)((UINT64_C(1) << cfg->nb_planes) - 1);
+	p->qps = take(p, cfg->max_qps * sizeof(*p->qps));
+	p->mrs = take(p, cfg->nb_mrs * sizeof(*p->mrs));
+	p->cq = take(p, cfg->cq_depth * sizeof(*p->cq));
+	list_init(&p->ready);
+	list_init(&p->due);
+	if (p->qps == NULL || p->mrs == NULL || p->cq == NULL || make_templates(p) != MRC_OK) {
+		plain_destroy(p);
+		return MRC_ERR_NOMEM;
+	}
+	*plain_out = p;
+	return MRC_OK;
+}
+
+void plain_destroy(struct plain *p)
+{
+	const struct plain_cfg *cfg = &p->cfg;
+
+	for (uint32_t i = 0; p->qps != NULL && i < cfg->max_qps; i++) {
+		struct plain_qp *qp = &p->qps[i];
+
+		if (qp->sq != NULL)
+			p->env.free(p->env.ctx, qp->sq, (size_t)(qp->sq_mask + 1) * 64);
+		if (qp->rq != NULL)
+			p->env.free(p->env.ctx, qp->rq, (qp->rq_mask + 1) * sizeof(*qp->rq));
+	}
+	if (p->qps != NULL)
+		p->env.free(p->env.ctx, p->qps, cfg->max_qps * sizeof(*p->qps));
+	if (p->mrs != NULL)
+		p->env.free(p->env.ctx, p->mrs, cfg->nb_mrs * sizeof(*p->mrs));
+	if (p->cq != NULL)
+		p->env.free(p->env.ctx, p->cq, cfg->cq_depth * sizeof(*p->cq));
+	p->env.free(p->env.ctx, p, sizeof(*p));
+}
+
+void plain_mr_set(struct plain *p, const struct mrc_sched_mr *mr)
+{
+	p->mrs[mr->key & (p->cfg.nb_mrs - 1)] = (struct plain_mr){.key = mr->key,
+		.pd = mr->pd,
+		.access = mr->access,
+		.addr = mr->addr,
+		.iova = mr->iova,
+		.len = mr->len};
+}
+
+int plain_qp_add(struct plain *p, const struct plain_qp_cfg *cfg)
+{
+	uint32_t index = cfg->qpn & PLAIN_INDEX_MASK;
+	struct plain_qp *qp = &p->qps[index];
+
+	if (index >= p->cfg.max_qps || qp->qpn != 0)
+		return MRC_ERR_INVAL;
+	*qp = (struct plain_qp){.qpn = cfg->qpn,
+		.dest_qpn = cfg->dest_qpn,
+		.pd = cfg->pd,
+		.pmtu_shift = (uint8_t)__builtin_ctz(cfg->pmtu),
+		.sig_all = cfg->sq_sig_all,
+		.cack = mrc_psn(MRC_PSN_MASK),
+		.ack_psn = mrc_psn(MRC_PSN_MASK),
+		.rx_window = (uint32_t)cfg->mpr_dest * MRC_MPR_UNIT,
+		.tx_window = (uint32_t)cfg->mpr * MRC_MPR_UNIT,
+		.max_wimm = cfg->max_wimm,
+		.max_wimm_dest = cfg->max_wimm_dest,
+		.next_msn = mrc_msn(p->proto.choice.first_msn),
+		.next_rqmsn = mrc_msn(p->proto.choice.first_rqmsn),
+		.rx_msn = p->proto.choice.first_msn,
+		.rq_rqmsn = mrc_msn(p->proto.choice.first_rqmsn),
+		.sq_mask = cfg->sq_depth - 1,
+		.rq_mask = cfg->rq_depth - 1,
+		.cc_cfg = cfg->cc,
+		.ctx = cfg->ctx};
+	qp->sq = take(p, (size_t)cfg->sq_depth * 64);
+	qp->rq = take(p, cfg->rq_depth * sizeof(*qp->rq));
+	list_init(&qp->due_link);
+	list_init(&qp->ready_link);
+	if (cfg->cc != NULL)
+		mrc_nscc_init(&qp->cc, cfg->cc, 0);
+	return qp->sq != NULL && qp->rq != NULL ? MRC_OK : MRC_ERR_NOMEM;
+}
+
+bool plain_cq_push(struct plain *p, const struct mrc_sched_wc *wc)
+{
+	if (__builtin_expect(p->cq_tail - p->cq_head >= p->cfg.cq_depth, 0))
+		return false;
+	p->cq[p->cq_tail++ & (p->cfg.cq_depth - 1)] = *wc;
+	return true;
+}
+
+uint32_t plain_cq_poll(struct plain *p, struct mrc_sched_wc *wc_out, uint32_t n)
+{
+	uint32_t nb = p->cq_tail - p->cq_head;
+
+	if (nb > n)
+		nb = n;
+	for (uint32_t i = 0; i < nb; i++)
+		wc_out[i] = p->cq[(p->cq_head + i) & (p->cfg.cq_depth - 1)];
+	p->cq_head += nb;
+	return nb;
+}
+
+const struct mrc_sched_counters *plain_counters(const struct plain *p)
+{
+	return &p->counters;
+}
+
+/* ---- packets out ------------------------------------------------------------------------------*/
+
+void plain_header(struct plain *p, const struct mrc_ev *ev, const struct mrc_pkt *pkt,
+	uint16_t body_len, struct mrc_txbuf *buf)
+{
+	const struct mrc_template *tmpl = &p->tmpl[ev->plane];
+	struct mrc_sched_plane_counters *plane = &p->counters.planes[ev->plane];
+	struct mrc_template_vary vary = {
+		.ev = ev->value, .cls = pkt->cls, .ecn = pkt->ecn, .body_len = body_len};
+	uint32_t len = mrc_template_put(tmpl, &p->proto, &vary, buf->hdr);
+	const uint8_t *end = mrc_pkt_put_transport(&p->proto, pkt, buf->hdr + len);
+
+	MRC_ASSERT(end - buf->hdr <= MRC_HDR_ROOM);
+	buf->hdr_len = (uint16_t)(end - buf->hdr);
+	buf->ip_off = tmpl->ip_off;
+	buf->plane = ev->plane;
+	buf->cls = pkt->cls;
+	buf->pad = 0;
+	buf->ts_off = 0;
+	if (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) {
+		buf->pad = pkt->pad;
+		if (pkt->flags & MRC_PKT_TS)
+			buf->ts_off = (uint16_t)(len + MRC_BTH_LEN + MRC_METH_LEN);
+	} else {
+		buf->payload_len = 0;
+		buf->nb_seg = 0;
+	}
+	p->counters.tx_packets++;
+	plane->tx_packets++;
+	plane->tx_bytes += len + body_len;
+}
+
+uint32_t plain_tx(struct plain *p, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n)
+{
+	uint32_t nb = plain_answer(p, now_ns, bufs, n);
+
+	return nb + plain_send(p, now_ns, bufs + nb, n - nb);
+}
+
+/* ---- packets in -------------------------------------------------------------------------------*/
+
+struct seen {
+	struct plain_qp *qp;
+	uint8_t drop; /* enum mrc_drop */
+	uint8_t worker;
+};
+
+/* First pass: decodes, and starts loading the QP. */
+static void look(
+	struct plain *p, const struct mrc_rxbuf *buf, struct mrc_pkt *pkt, struct seen *seen)
+{
+	uint32_t index;
+
+	MRC_ASSERT(buf->plane < p->cfg.nb_planes);
+	seen->qp = NULL;
+	seen->worker = (uint8_t)p->cfg.worker;
+	seen->drop = (uint8_t)mrc_pkt_decode(&p->proto, buf->data, buf->len, pkt);
+	if (seen->drop != MRC_KEEP)
+		return;
+	seen->worker = (uint8_t)mrc_sched_qpn_worker(pkt->dqpn);
+	if (seen->worker != p->cfg.worker)
+		return;
+	if (pkt->flags & MRC_PKT_VLAN && (pkt->vlan_tci & 0xFFF) != 0)
+		seen->drop = MRC_DROP_VLAN_ID;
+	index = pkt->dqpn & PLAIN_INDEX_MASK;
+	if (pkt->dqpn == MRC_QPN_ENDPOINT || index >= p->cfg.max_qps)
+		return;
+	seen->qp = &p->qps[index];
+	__builtin_prefetch(seen->qp);
+	__builtin_prefetch((const uint8_t *)seen->qp + 64);
+	__builtin_prefetch((const uint8_t *)seen->qp + 128);
+	__builtin_prefetch((const uint8_t *)seen->qp + 192);
+}
+
+static enum mrc_drop identify(const struct plain *p, const struct plain_qp *qp,
+	const struct mrc_pkt *pkt, const uint8_t *frame)
+{
+	if (qp == NULL || qp->qpn == 0)
+		return MRC_DROP_QPN_UNKNOWN;
+	if (qp->qpn != pkt->dqpn)
+		return MRC_DROP_QPN_GENERATION;
+	if (!mrc_gid_eq(&pkt->src, &p->cfg.peer))
+		return MRC_DROP_ADDR_SOURCE;
+	if (!mrc_gid_eq(&pkt->dst, &p->cfg.local))
+		return MRC_DROP_ADDR_DEST;
+	/* There is nothing that a trimmed packet could cause here. */
+	if (pkt->flags & MRC_PKT_TRIMMED)
+		return MRC_DROP_TRIM_WINDOW;
+	if (p->cfg.icrc && !mrc_pkt_icrc_ok(pkt, frame))
+		return MRC_DROP_ICRC;
+	return MRC_KEEP;
+}
+
+static enum mrc_drop handle(struct plain *p, uint64_t now_ns, struct plain_qp *qp,
+	const struct mrc_pkt *pkt, const uint8_t *frame)
+{
+	enum mrc_drop drop = identify(p, qp, pkt, frame);
+
+	if (__builtin_expect(drop != MRC_KEEP, 0))
+		return drop;
+	if (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE)
+		return plain_write(p, qp, pkt, frame);
+	if (pkt->opcode == MRC_OP_SACK)
+		return plain_sack(p, now_ns, qp, pkt);
+	if (pkt->opcode == MRC_OP_ACK)
+		return plain_ack(p, qp, pkt);
+	return MRC_DROP_BTH_OPCODE;
+}
+
+static void batch(struct plain *p, uint64_t now_ns, const struct mrc_rxbuf *bufs, uint32_t n,
+	struct mrc_rx_verdict *verdict_out)
+{
+	struct seen seen[PLAIN_RX_BATCH];
+
+	for (uint32_t i = 0; i < n; i++)
+		look(p, &bufs[i], &p->scratch[i], &seen[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		struct mrc_sched_plane_counters *plane = &p->counters.planes[bufs[i].plane];
+		enum mrc_drop drop = (enum mrc_drop)seen[i].drop;
+
+		if (drop == MRC_KEEP && seen[i].worker != p->cfg.worker &&
+			seen[i].worker < p->cfg.nb_workers) {
+			p->counters.foreign_worker++;
+			verdict_out[i] = (struct mrc_rx_verdict){
+				.kind = MRC_RX_FOREIGN_WORKER, .arg = seen[i].worker};
+			continue;
+		}
+		p->counters.rx_packets++;
+		plane->rx_packets++;
+		plane->rx_bytes += bufs[i].len;
+		if (drop == MRC_KEEP)
+			drop = handle(p, now_ns, seen[i].qp, &p->scratch[i], bufs[i].data);
+		verdict_out[i].kind = drop == MRC_KEEP ? MRC_RX_CONSUMED : MRC_RX_DROP;
+		verdict_out[i].arg = (uint8_t)drop;
+		if (__builtin_expect(drop != MRC_KEEP, 0))
+			p->counters.drops[drop]++;
+	}
+}
+
+void plain_rx(struct plain *p, uint64_t now_ns, const struct mrc_rxbuf *bufs, uint32_t n,
+	struct mrc_rx_verdict *verdict_out)
+{
+	while (n > 0) {
+		uint32_t nb = n < PLAIN_RX_BATCH ? n : PLAIN_RX_BATCH;
+
+		batch(p, now_ns, bufs, nb, verdict_out);
+		bufs += nb;
+		verdict_out += nb;
+		n -= nb;
+	}
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * plain.h - the yardstick for what recovery costs: a requester and a responder of MRC for networks
+ * that lose, double and reorder nothing.
+ *
+ * Everything of the protocol's clean path is here, by the same functions of the libraries: headers
+ * by template, decoding, ICRC, identity checks, keys and bounds, segmentation, spraying, congestion
+ * window, AckReq policy, cumulative SACK, transport ACK, immediates, completions, counters. What
+ * the engine keeps in order to recover is not: no receive map, no sent map, no bitmap, no chains of
+ * path order, no retransmission, no timers, no probes, no parked immediates, no notes, no NACKs. A
+ * packet that does not arrive in its turn is dropped and counted, and the stream stands still.
+ *
+ * It speaks to the engine in either role, and what it sends is what the engine sends, byte for byte
+ * (bench_recovery compares every frame). QP numbers and keys are given to it, so that they can be
+ * the engine's. One peer, one path, untagged IPv4 or IPv6; one completion queue for both
+ * directions.
+ */
+#ifndef PERF_PLAIN_H
+#define PERF_PLAIN_H
+
+#include "mrc_sched.h"
+
+struct plain;
+
+struct plain_cfg {
+	const struct mrc_proto *proto; /* outlives the object */
+	uint32_t worker, nb_workers;
+	uint32_t nb_planes;
+	uint32_t max_qps;  /* QPs are named by the low 12 bits of their number */
+	uint32_t nb_mrs;   /* a power of two: regions are named by the low bits of their key */
+	uint32_t cq_depth; /* a power of two */
+	bool icrc, timestamps;
+	struct mrc_sched_hooks hooks;
+	struct mrc_gid local, peer;
+	struct mrc_ev_set *evs;
+	uint8_t macs[2][MRC_MAX_PLANES][6]; /* own, peer's */
+};
+
+struct plain_qp_cfg {
+	uint32_t qpn, dest_qpn, pd;
+	uint32_t sq_depth, rq_depth; /* powers of two */
+	const struct mrc_nscc_cfg *cc;
+	uint32_t pmtu;
+	uint8_t mpr, mpr_dest;
+	uint16_t max_wimm, max_wimm_dest;
+	bool sq_sig_all;
+	void *ctx;
+};
+
+/* MRC_OK or MRC_ERR_NOMEM. */
+int plain_create(const struct plain_cfg *cfg, const struct mrc_env *env, struct plain **plain_out);
+void plain_destroy(struct plain *plain);
+/* Installs a region under the key that it has. */
+void plain_mr_set(struct plain *plain, const struct mrc_sched_mr *mr);
+/* A QP ready to send and to receive; first PSN 0 both ways. MRC_OK, MRC_ERR_INVAL, MRC_ERR_NOMEM.
+ */
+int plain_qp_add(struct plain *plain, const struct plain_qp_cfg *cfg);
+
+/* By the QP's index. kind 0: a write; MRC_OPF_IMMDT: a write with immediate. Errors as
+ * mrc_sched_post_write. */
+int plain_post_write(
+	struct plain *plain, uint32_t index, const struct mrc_sched_send_wr *wr, uint32_t kind);
+int plain_post_recv(struct plain *plain, uint32_t index, const struct mrc_sched_recv_wr *wr);
+uint32_t plain_cq_poll(struct plain *plain, struct mrc_sched_wc *wc_out, uint32_t n);
+
+/* As mrc_sched_tx and mrc_sched_rx. A completion's qp is the ctx of the QP. */
+uint32_t plain_tx(struct plain *plain, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n);
+void plain_rx(struct plain *plain, uint64_t now_ns, const struct mrc_rxbuf *bufs, uint32_t n,
+	struct mrc_rx_verdict *verdict_out);
+const struct mrc_sched_counters *plain_counters(const struct plain *plain);
+
+#endif
