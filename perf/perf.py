@@ -167,7 +167,8 @@ class Session:
 
     def one_core(self, results):
         rounds = "20" if self.options.quick else "100"
-        for key, name in (("engine", "bench_engine"), ("proto", "bench_proto")):
+        for key, name in (("engine", "bench_engine"), ("recovery", "bench_recovery"),
+                          ("proto", "bench_proto")):
             print(f"... {name}", file=sys.stderr, flush=True)
             try:
                 results[key] = self.bench.bench(name, "--rounds", rounds)

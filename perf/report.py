@@ -64,6 +64,25 @@ def engine_table(bench):
     return lines
 
 
+def recovery_cell(role):
+    if "ratio" not in role:
+        return "no pairs"
+    low, mid, high = role["ratio"]
+    return (f"**{mid:.2f}** ({low:.2f} .. {high:.2f}), {role['engine'][1]:.0f} / "
+            f"{role['plain'][1]:.0f}")
+
+
+def recovery_table(bench):
+    lines = ["| engine / plain partner, cycles per data packet | requester | requester, headers "
+             "alone | responder | pairs kept |", "|---|---|---|---|---|"]
+    for case in bench["cases"]:
+        roles = [case[key] for key in ("requester", "requester_headers", "responder")]
+        kept = sum(role["pairs"] for role in roles)
+        lines.append(f"| {case['name']} | " + " | ".join(map(recovery_cell, roles)) +
+                     f" | {kept} of {kept + sum(role['dropped'] for role in roles)} |")
+    return lines
+
+
 def proto_table(bench):
     wanted = ("decode write_only-v4", "decode write_only-v6", "decode sack-v6",
               "put_transport write_only-v6", "template_put v4", "template_put v6",
@@ -98,6 +117,9 @@ def markdown(results):
     if results.get("engine"):
         lines += ["## Engine, one core, two engines joined by memory", "",
                   *engine_table(results["engine"]), ""]
+    if results.get("recovery"):
+        lines += ["## What recovery costs where nothing is lost", "",
+                  *recovery_table(results["recovery"]), ""]
     if results.get("proto"):
         lines += ["## Codec and ICRC", "", *proto_table(results["proto"]), ""]
     return "\n".join(lines)
