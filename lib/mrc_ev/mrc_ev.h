@@ -84,8 +84,7 @@ struct mrc_ev_set; /* opaque */
 
 /*
  * A QP's place in the walk. Zero-initialise; owned by the QP. Each plane's pass goes at its own
- * pace, so each has its own step; what makes a pass's order differ from the last one's is redrawn
- * at its end.
+ * pace, so each has its own step; the part of the order that is reshuffled is redrawn at its end.
  */
 struct mrc_ev_cursor {
 	uint32_t
@@ -101,7 +100,8 @@ void mrc_ev_destroy(struct mrc_ev_set *set);
 
 /*
  * Index of the EV for the next packet, or MRC_EV_NONE when none may be used now. Planes take equal
- * turns; inside a plane each usable EV is visited once per pass in an order reshuffled every pass.
+ * turns; inside a plane each usable EV is visited once per pass, one pass give or take a sixteenth
+ * after its last use (in one pass of 256, at random, the order is drawn anew).
  * A SKIP entry that the walk meets becomes GOOD but is passed, one per call; when more than half of
  * a plane's entries are SKIP nothing is passed (congestion is everywhere, avoiding it is the
  * window's task). Without any GOOD or SKIP entry on a usable plane an ASSUMED_BAD one is used

@@ -2,20 +2,47 @@
 /*
  * walk.c - which EV the next packet takes.
  *
- * A pass visits the slots of a plane's walk list in the order (step * odd ^ offset) modulo the next
+ * A pass visits the slots of a plane's walk list in the order ((step ^ turn) * odd) modulo the next
  * power of two, which is a bijection for every odd factor; slots past the end of the list are
- * passed over. Factor and offset are redrawn at the end of each pass, so no permutation is stored.
+ * passed over. No permutation is stored.
+ *
+ * How soon a loss is found by path order hangs on the time between two uses of one entry, so the
+ * next pass keeps the order and reshuffles only inside blocks of a sixteenth of it: the low bits of
+ * `turn` are redrawn. The time is then one pass give or take a sixteenth, where a new order in
+ * every pass would spread it from nothing to two passes. One pass in REDRAW, at random, changes all
+ * of it, so that what two senders do stays unrelated in the long run.
  */
 #include "ev_set.h"
 
 #define STEP_BITS 12
 #define STEP_MASK ((1u << STEP_BITS) - 1)
+#define REDRAW    256u /* passes that an order lasts, on average; a power of two */
 
 _Static_assert(MRC_EV_MAX <= STEP_MASK + 1, "a step must reach every slot");
+
+/*
+ * A place in the walk: bits 0-11 step, 12-23 factor, 24-31 and 20-23 turn (bits 0-7 and 8-11). The
+ * upper bits of turn, which are not redrawn, and of the factor of the largest lists are the same.
+ */
+static inline uint32_t turn_of(uint32_t walk)
+{
+	return walk >> 24 | (walk >> 12 & 0xF00);
+}
 
 static inline uint32_t new_order(struct mrc_ev_set *set)
 {
 	return (uint32_t)(ev_random(set) >> 32) & ~STEP_MASK;
+}
+
+/* The place at which the next pass begins. */
+static inline uint32_t next_pass(struct mrc_ev_set *set, uint32_t mask, uint32_t walk)
+{
+	uint64_t random = ev_random(set);
+	uint32_t redrawn = (mask >> 4) << 24;
+
+	if (__builtin_expect((random & (REDRAW - 1)) == 0, 0))
+		redrawn = UINT32_MAX;
+	return (walk ^ (((uint32_t)(random >> 32) ^ walk) & redrawn)) & ~STEP_MASK;
 }
 
 static __attribute__((noinline, cold)) void start(
@@ -32,9 +59,9 @@ static inline uint32_t step(struct mrc_ev_set *set, const struct ev_plane *plane
 {
 	uint32_t now = *walk;
 	uint32_t slot =
-		(((now & STEP_MASK) * ((now >> STEP_BITS) | 1)) ^ (now >> 20)) & plane->mask;
+		(((now & STEP_MASK) ^ turn_of(now)) * ((now >> STEP_BITS) | 1)) & plane->mask;
 
-	*walk = (now & STEP_MASK) >= plane->mask ? new_order(set) : now + 1;
+	*walk = (now & STEP_MASK) >= plane->mask ? next_pass(set, plane->mask, now) : now + 1;
 	return slot;
 }
 

@@ -70,25 +70,82 @@ static void test_pass_visits_each_once(void **state)
 
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
 		static uint32_t seen[MRC_EV_MAX], order[2][MRC_EV_MAX];
-		uint32_t nb = sizes[s];
+		uint32_t nb = sizes[s], nb_other = 0;
 
 		rig_open(&rig, nb, 1);
 		memset(seen, 0, sizeof(seen));
-		for (uint32_t pass = 0; pass < 4; pass++) {
+		for (uint32_t pass = 0; pass < 16; pass++) {
 			for (uint32_t i = 0; i < nb; i++) {
 				uint32_t index = next(&rig, 0);
 
 				assert_true(index < nb);
 				assert_int_equal(seen[index], pass);
 				seen[index]++;
-				order[pass & 1][i] = index;
+				order[pass != 0][i] = index;
 			}
-			if (pass > 0 && nb >= 64)
-				assert_memory_not_equal(
-					order[0], order[1], nb * sizeof(order[0][0]));
+			nb_other += memcmp(order[0], order[1], nb * sizeof(order[0][0])) != 0;
 		}
+		if (nb >= 64)
+			assert_in_range(nb_other, 2, 16);
 		rig_close(&rig);
 	}
+}
+
+static uint32_t block_of(uint32_t nb)
+{
+	uint32_t steps = 1;
+
+	while (steps < nb)
+		steps *= 2;
+	return steps > 16 ? steps / 16 : 1;
+}
+
+/* Path order finds a loss by the next packet on the same value, so that one must come in time. */
+static void test_time_between_uses_is_a_pass(void **state)
+{
+	static const uint32_t sizes[] = {2, 12, 33, 64, 255, 1000, MRC_EV_MAX};
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		static uint32_t last[MRC_EV_MAX];
+		uint32_t nb = sizes[s], nb_passes = nb > 500 ? 1500 : 6000, off = 0, other = 0;
+
+		rig_open(&rig, nb, 1);
+		for (uint32_t i = 0; i < nb * nb_passes; i++) {
+			uint32_t index = next(&rig, 0);
+			uint32_t since = i - last[index];
+
+			if (i >= nb && (since + block_of(nb) <= nb || since >= nb + block_of(nb)))
+				off++;
+			other += since != nb;
+			last[index] = i;
+		}
+		/* One pass in 256 has a new order. */
+		assert_true(off > 0);
+		assert_true(off < nb * nb_passes / 128);
+		if (block_of(nb) > 1)
+			assert_true(other > nb * nb_passes / 4);
+		rig_close(&rig);
+	}
+}
+
+/* Over many orders every entry is everywhere in the pass equally often. */
+static void test_places_are_even(void **state)
+{
+	enum {
+		NB = 16,
+		PASSES = 256 * 4000,
+	};
+	static uint32_t at[NB][NB];
+
+	memset(at, 0, sizeof(at));
+	rig_open(&rig, NB, 1);
+	for (uint32_t i = 0; i < NB * PASSES; i++)
+		at[next(&rig, 0)][i % NB]++;
+	for (uint32_t i = 0; i < NB * NB; i++) {
+		/* 4000 orders: a place is held in 250 of them, deviation 22. */
+		assert_in_range(at[i / NB][i % NB], PASSES / NB / 2, PASSES / NB * 3 / 2);
+	}
+	rig_close(&rig);
 }
 
 static void test_two_qps_walk_differently(void **state)
@@ -589,6 +646,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pass_visits_each_once),
+		cmocka_unit_test(test_time_between_uses_is_a_pass),
+		cmocka_unit_test(test_places_are_even),
 		cmocka_unit_test(test_two_qps_walk_differently),
 		cmocka_unit_test(test_planes_take_equal_turns),
 		cmocka_unit_test(test_skip_is_passed_once),
