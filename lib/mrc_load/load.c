@@ -74,7 +74,6 @@ static void assign(struct mrc_load *load, const struct layout *at)
 
 		lq->load = load;
 		lq->id = i;
-		lq->psn = (uint32_t)load_random(load) & 0xFFFFFF;
 		lq->msgs = (struct load_msg *)(mem + at->msgs) + (size_t)i * cfg->depth;
 		lq->lens = (uint32_t *)(mem + at->lens) + (size_t)i * cfg->nb_slots;
 	}
@@ -111,7 +110,7 @@ static int register_memory(struct mrc_load *load)
 	return err;
 }
 
-static int create_qps(struct mrc_load *load)
+static int create_qp(struct mrc_load *load, struct load_qp *lq)
 {
 	const struct mrc_load_cfg *cfg = &load->cfg;
 	struct mrc_sched_qp_cfg qp_cfg = {
@@ -122,13 +121,18 @@ static int create_qps(struct mrc_load *load)
 		.rq_depth = 2 * cfg->depth,
 		.max_sge = 1,
 		.sq_sig_all = true,
+		.ctx = lq,
 	};
 
-	for (uint32_t i = 0; i < cfg->nb_qps; i++) {
-		int err;
+	lq->psn = (uint32_t)load_random(load) & 0xFFFFFF;
+	return mrc_sched_qp_create(load->sched, &qp_cfg, &lq->qp);
+}
 
-		qp_cfg.ctx = &load->qps[i];
-		err = mrc_sched_qp_create(load->sched, &qp_cfg, &load->qps[i].qp);
+static int create_qps(struct mrc_load *load)
+{
+	for (uint32_t i = 0; i < load->cfg.nb_qps; i++) {
+		int err = create_qp(load, &load->qps[i]);
+
 		if (err != MRC_OK)
 			return err;
 		load->nb_created++;
@@ -245,6 +249,7 @@ void mrc_load_offer(const struct mrc_load *load, struct mrc_load_offer *offer_ou
 	for (uint32_t i = 0; i < cfg->nb_qps; i++) {
 		offer.qpn[i] = mrc_sched_qp_num(load->qps[i].qp);
 		offer.psn[i] = load->qps[i].psn;
+		offer.placed[i] = load->qps[i].placed;
 	}
 	*offer_out = offer;
 }
@@ -319,13 +324,16 @@ int mrc_load_connect(struct mrc_load *load, uint64_t now_ns, const struct mrc_lo
 		return MRC_ERR_INVAL;
 	}
 	load->now_ns = now_ns;
-	load->result.start_ns = now_ns;
+	if (!load->renewed)
+		load->result.start_ns = now_ns;
 	load->peer_rkey = peer->rkey;
 	load->peer_va = peer->va;
 	load->peer_slot_len = peer->slot_len;
 	for (uint32_t i = 0; i < load->cfg.nb_qps; i++) {
 		int err = connect_qp(load, peer, ev_set, i);
 
+		if (err == MRC_OK && load->renewed && (load->cfg.roles & MRC_LOAD_SENDER))
+			err = sender_resume(load, &load->qps[i], peer->placed[i]);
 		if (err != MRC_OK) {
 			if (key_out != NULL)
 				*key_out = "qp";
@@ -333,6 +341,29 @@ int mrc_load_connect(struct mrc_load *load, uint64_t now_ns, const struct mrc_lo
 		}
 	}
 	return load->cfg.roles & MRC_LOAD_RECEIVER ? receiver_start(load) : MRC_OK;
+}
+
+int mrc_load_renew(struct mrc_load *load, uint64_t now_ns)
+{
+	int err = MRC_OK;
+
+	if (load->cfg.source_once || load->cfg.region_once)
+		return MRC_ERR_INVAL;
+	for (uint32_t i = 0; i < load->cfg.nb_qps; i++)
+		if (mrc_sched_qp_state(load->qps[i].qp) != MRC_QP_RTS)
+			return MRC_ERR_STATE;
+	load->now_ns = now_ns;
+	load->renewed = true;
+	/* Completions that were not polled yet would go with their QP. */
+	if (load->cfg.roles & MRC_LOAD_RECEIVER)
+		receiver_complete(load);
+	if (load->cfg.roles & MRC_LOAD_SENDER)
+		sender_complete(load);
+	for (uint32_t i = 0; i < load->cfg.nb_qps && err == MRC_OK; i++) {
+		mrc_sched_qp_destroy(load->sched, now_ns, load->qps[i].qp);
+		err = create_qp(load, &load->qps[i]);
+	}
+	return err;
 }
 
 /* ---- run */

@@ -68,6 +68,7 @@ struct mrc_load {
 	uint64_t rng;
 	uint64_t now_ns; /* of the last poll */
 	bool started;
+	bool renewed; /* QPs were made anew: connect goes on where the run was */
 
 	uint32_t pd;
 	struct mrc_sched_cq *send_cq, *recv_cq;
@@ -139,11 +140,15 @@ void sender_start(struct mrc_load *load);
 void sender_complete(struct mrc_load *load);
 /* Posts what is due; returns when it wants to be called again. */
 uint64_t sender_post(struct mrc_load *load);
+/* The QP has a new life; the peer has `placed` of its messages. MRC_ERR_INVAL: that cannot be. */
+int sender_resume(struct mrc_load *load, struct load_qp *lq, uint64_t placed);
 bool sender_done(const struct mrc_load *load);
 
 /* receiver.c */
 int receiver_start(struct mrc_load *load);
-/* Collects receive completions, verifies a batch; returns when it wants to be called again. */
+/* Collects receive completions. */
+void receiver_complete(struct mrc_load *load);
+/* The same, and verifies a batch; returns when it wants to be called again. */
 uint64_t receiver_poll(struct mrc_load *load);
 bool receiver_done(const struct mrc_load *load);
 

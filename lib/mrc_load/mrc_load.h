@@ -150,6 +150,8 @@ struct mrc_load_offer {
 	uint32_t nb_slots;
 	uint32_t depth;
 	uint64_t seed;
+	uint64_t placed[MRC_LOAD_MAX_QPS]; /* messages that arrived so far; only looked at by a
+					      load that was renewed */
 };
 
 void mrc_load_offer(const struct mrc_load *load, struct mrc_load_offer *offer_out);
@@ -159,6 +161,15 @@ void mrc_load_offer(const struct mrc_load *load, struct mrc_load_offer *offer_ou
  */
 int mrc_load_connect(struct mrc_load *load, uint64_t now_ns, const struct mrc_load_offer *peer,
 	struct mrc_ev_set *ev_set, const char **key_out);
+
+/*
+ * Ends every QP, whatever is on its way, and makes a new one in its place. The peer's load does the
+ * same at this moment; then both offer and connect again, and the run goes on where it was: what
+ * the peer says has arrived counts as completed, the rest is sent again under its old message
+ * number. Errors: MRC_ERR_STATE (a QP is not in RTS; nothing is changed), MRC_ERR_INVAL
+ * (source_once), and what the verbs return.
+ */
+int mrc_load_renew(struct mrc_load *load, uint64_t now_ns);
 
 /* QP number i of 0 .. nb_qps-1, for queries (a simulator's invariants). */
 struct mrc_sched_qp *mrc_load_qp(const struct mrc_load *load, uint32_t i);
@@ -218,6 +229,7 @@ struct mrc_load_result {
 	uint64_t
 		tx_errors[MRC_WC_FATAL_ERR + 1]; /* completions by enum mrc_wc_status; [0] unused */
 	uint64_t post_errors;                    /* posts that the engine refused */
+	uint64_t tx_misordered; /* completions that were not the oldest message's */
 	uint32_t qps_failed;
 	/* the first wrong byte, for a person */
 	uint32_t bad_qp;

@@ -225,17 +225,22 @@ static void verify_batch(struct mrc_load *load)
 	}
 }
 
-uint64_t receiver_poll(struct mrc_load *load)
+void receiver_complete(struct mrc_load *load)
 {
 	struct mrc_sched_wc wc[LOAD_WC_BATCH];
 	uint32_t n;
 
-	note_arrivals(load);
 	do {
 		n = mrc_sched_cq_poll(load->sched, load->recv_cq, wc, LOAD_WC_BATCH);
 		for (uint32_t i = 0; i < n; i++)
 			take_receive(load, &wc[i]);
 	} while (n == LOAD_WC_BATCH);
+}
+
+uint64_t receiver_poll(struct mrc_load *load)
+{
+	note_arrivals(load);
+	receiver_complete(load);
 	verify_batch(load);
 	return load->backlog.nb > 0 ? load->now_ns : UINT64_MAX;
 }

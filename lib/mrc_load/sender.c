@@ -197,28 +197,37 @@ static void fail_qp(struct mrc_load *load, struct load_qp *lq)
 	load->result.qps_failed++;
 }
 
-static void take_completion(struct mrc_load *load, const struct mrc_sched_wc *wc)
+/* The oldest outstanding message ends. */
+static void end_oldest(struct mrc_load *load, struct load_qp *lq, enum mrc_wc_status status)
 {
-	struct load_qp *lq = mrc_sched_qp_ctx(wc->qp);
 	const struct load_msg *msg = &lq->msgs[lq->msg_at];
 	struct mrc_load_result *result = &load->result;
 
-	MRC_ASSERT(lq->load == load && lq->nb_msgs > 0);
 	lq->msg_at = lq->msg_at + 1 == load->cfg.depth ? 0 : lq->msg_at + 1;
 	lq->nb_msgs--;
 	load->outstanding--;
-	if (wc->status == MRC_WC_SUCCESS) {
+	if (status == MRC_WC_SUCCESS) {
 		result->tx_messages++;
 		result->tx_bytes += msg->len;
 		mrc_hist_add(&load->latency, load->now_ns - msg->due_ns);
 		load_bin_add(load, load->tx_bins, msg->len);
 		ring_push(&load->credits, lq->id);
 	} else {
-		result->tx_errors[wc->status]++;
+		result->tx_errors[status]++;
 		fail_qp(load, lq);
 	}
 	result->last_tx_ns = load->now_ns;
-	flow_progress(load, msg->flow, wc->status != MRC_WC_SUCCESS);
+	flow_progress(load, msg->flow, status != MRC_WC_SUCCESS);
+}
+
+static void take_completion(struct mrc_load *load, const struct mrc_sched_wc *wc)
+{
+	struct load_qp *lq = mrc_sched_qp_ctx(wc->qp);
+
+	MRC_ASSERT(lq->load == load && lq->nb_msgs > 0);
+	if (wc->wr_id != lq->tx_message - lq->nb_msgs)
+		load->result.tx_misordered++;
+	end_oldest(load, lq, (enum mrc_wc_status)wc->status);
 }
 
 void sender_complete(struct mrc_load *load)
@@ -235,21 +244,21 @@ void sender_complete(struct mrc_load *load)
 
 /* ---- posting */
 
-static int post(struct mrc_load *load, struct load_qp *lq, const struct plan *plan)
+static int post(struct mrc_load *load, struct load_qp *lq, uint64_t message, uint32_t slot,
+	const struct plan *plan)
 {
 	const struct mrc_load_cfg *cfg = &load->cfg;
-	uint64_t from =
-		cfg->source_once ? plan->offset : mrc_load_pattern_at(lq->id, lq->tx_message);
+	uint64_t from = cfg->source_once ? plan->offset : mrc_load_pattern_at(lq->id, message);
 	uint64_t to = cfg->source_once
 			      ? plan->offset
-			      : ((uint64_t)lq->id * cfg->nb_slots + lq->slot) * load->peer_slot_len;
+			      : ((uint64_t)lq->id * cfg->nb_slots + slot) * load->peer_slot_len;
 	struct mrc_sched_sge sge = {
 		.addr = (uint64_t)(uintptr_t)cfg->source + from,
 		.len = plan->len,
 		.lkey = load->source_mr.key,
 	};
 	struct mrc_sched_send_wr wr = {
-		.wr_id = lq->tx_message,
+		.wr_id = message,
 		.sges = &sge,
 		.nb_sge = 1,
 		.flags = MRC_SEND_SIGNALED,
@@ -260,7 +269,7 @@ static int post(struct mrc_load *load, struct load_qp *lq, const struct plan *pl
 	if (cfg->imm_pct == 0 || load_random(load) % 100 >= cfg->imm_pct)
 		return mrc_sched_post_write(load->sched, lq->qp, &wr);
 	for (int i = 0; i < 4; i++)
-		wr.imm[i] = (uint8_t)(lq->tx_message >> (24 - 8 * i));
+		wr.imm[i] = (uint8_t)(message >> (24 - 8 * i));
 	return mrc_sched_post_write_imm(load->sched, lq->qp, &wr);
 }
 
@@ -308,7 +317,7 @@ static void post_one(struct mrc_load *load, struct load_qp *lq)
 {
 	struct plan plan = plan_next(load);
 
-	if (post(load, lq, &plan) == MRC_OK) {
+	if (post(load, lq, lq->tx_message, lq->slot, &plan) == MRC_OK) {
 		note_posted(load, lq, &plan);
 		return;
 	}
@@ -316,6 +325,25 @@ static void post_one(struct mrc_load *load, struct load_qp *lq)
 	fail_qp(load, lq);
 	if (plan.flow != LOAD_NO_FLOW)
 		flow_progress(load, plan.flow, true);
+}
+
+int sender_resume(struct mrc_load *load, struct load_qp *lq, uint64_t placed)
+{
+	uint64_t message = lq->tx_message - lq->nb_msgs;
+
+	if (placed < message || placed > lq->tx_message)
+		return MRC_ERR_INVAL;
+	for (; message < placed; message++)
+		end_oldest(load, lq, MRC_WC_SUCCESS);
+	for (uint32_t i = 0; i < lq->nb_msgs; i++, message++) {
+		const struct load_msg *msg = &lq->msgs[(lq->msg_at + i) % load->cfg.depth];
+		const struct plan plan = {.len = msg->len};
+		int err = post(load, lq, message, (uint32_t)(message % load->cfg.nb_slots), &plan);
+
+		if (err != MRC_OK)
+			return err;
+	}
+	return MRC_OK;
 }
 
 uint64_t sender_post(struct mrc_load *load)

@@ -203,6 +203,11 @@ uint32_t mrc_sched_qp_num(const struct mrc_sched_qp *qp)
 	return qp->qpn;
 }
 
+enum mrc_qp_state mrc_sched_qp_state(const struct mrc_sched_qp *qp)
+{
+	return (enum mrc_qp_state)qp->state;
+}
+
 void *mrc_sched_qp_ctx(const struct mrc_sched_qp *qp)
 {
 	return qp->cfg.ctx;
