@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds eight deliberately broken engines and shows which tests catch each. A suite that cannot
+# Builds nine deliberately broken engines and shows which tests catch each. A suite that cannot
 # fail proves nothing: the script fails when a mutant survives. doc/testing.md lists the mutants.
 #
 #   test/mutants.sh [MUTANT...]
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-mutants=(wrap window ack backoff duplicate bounds nack icrc)
+mutants=(wrap window ack backoff duplicate bounds nack icrc generation)
 [ $# -eq 0 ] || mutants=("$@")
 unit=test/unit/sched
+sim=test/sim/test_sim.py
 programs=("$unit"/test_pair_{basic,loss,window,timer,verbs,hostile} test/bugs/test_bugs_{packets,verbs,recovery})
 dir=build-mutant
 out=$(mktemp)
@@ -18,7 +19,7 @@ survivors=0
 
 [ -d "$dir" ] || meson setup "$dir" -Dapp=disabled >"$out" 2>&1 || { cat "$out"; exit 2; }
 for mutant in "${mutants[@]}"; do
-	if ! { meson configure "$dir" -Dmutant="$mutant" && ninja -C "$dir" "${programs[@]}"; } >"$out" 2>&1; then
+	if ! { meson configure "$dir" -Dmutant="$mutant" && ninja -C "$dir" "${programs[@]}" test/sim/mrc-sim; } >"$out" 2>&1; then
 		tail -30 "$out"
 		exit 2
 	fi
@@ -33,6 +34,13 @@ for mutant in "${mutants[@]}"; do
 			names=("$(sed -n 's/^\[ RUN      \] //p' "$out" | tail -1) (status $status)")
 		caught+=("${names[@]}")
 	done
+	# The simulator sees late packets by itself, whatever number they bear.
+	if ! timeout 120 python3 "$sim" churn "$dir/test/sim/mrc-sim" >"$out" 2>&1 </dev/null; then
+		caught+=("sim_churn")
+	elif [ "$mutant" = generation ]; then
+		echo "$mutant: not noticed by sim_churn"
+		caught=()
+	fi
 	if [ "${#caught[@]}" -eq 0 ]; then
 		survivors=$((survivors + 1))
 		echo "$mutant: SURVIVES"

@@ -64,8 +64,10 @@ static enum mrc_drop identify(struct mrc_sched *s, struct mrc_sched_qp *qp,
 
 	if (qp == NULL || qp->qpn == 0)
 		return MRC_DROP_QPN_UNKNOWN;
+#ifndef MRC_MUTANT_GENERATION
 	if (qp->qpn != pkt->dqpn)
 		return MRC_DROP_QPN_GENERATION;
+#endif
 	if (qp->state == MRC_QP_RESET || qp->state == MRC_QP_INIT)
 		return MRC_DROP_QP_STATE;
 	if (answer && qp->state != MRC_QP_RTS)

@@ -28,6 +28,34 @@ static void check_qp(struct sim_host *h, struct mrc_sched *sched, struct mrc_sch
 			info.retry_count);
 }
 
+/* What the load has seen so far: completions once, in order, and only of what is placed; every byte
+ * and immediate right. */
+static void check_load(struct sim *sim, const struct sim_conn *c)
+{
+	struct mrc_load_result tx, rx;
+
+	mrc_load_result(c->tx, &tx);
+	mrc_load_result(c->rx, &rx);
+	if (tx.tx_misordered != 0)
+		sim_fail(sim, "connection %u to %u: %llu completions out of order", c->src, c->dst,
+			(unsigned long long)tx.tx_misordered);
+	if (tx.tx_messages > rx.rx_messages)
+		sim_fail(sim, "connection %u to %u: %llu messages completed, %llu placed", c->src,
+			c->dst, (unsigned long long)tx.tx_messages,
+			(unsigned long long)rx.rx_messages);
+	if (rx.bytes_corrupt != 0 || rx.messages_corrupt != 0)
+		sim_fail(sim,
+			"connection %u to %u: %llu wrong bytes in %llu messages, first QP %u "
+			"message %llu offset %llu: %02x instead of %02x",
+			c->src, c->dst, (unsigned long long)rx.bytes_corrupt,
+			(unsigned long long)rx.messages_corrupt, rx.bad_qp,
+			(unsigned long long)rx.bad_message, (unsigned long long)rx.bad_offset,
+			rx.bad_found, rx.bad_expected);
+	if (rx.imm_corrupt != 0)
+		sim_fail(sim, "connection %u to %u: %llu immediates wrong or out of order", c->src,
+			c->dst, (unsigned long long)rx.imm_corrupt);
+}
+
 void sim_check_host(struct sim_host *h)
 {
 	struct sim *sim = h->sim;
@@ -39,6 +67,8 @@ void sim_check_host(struct sim_host *h)
 			struct sim_conn *conn = &sim->conns[c];
 			struct mrc_load *load = side == 0 ? conn->tx : conn->rx;
 
+			if (load != NULL)
+				check_load(sim, conn);
 			for (uint32_t q = 0; load != NULL && q < sim_conn_qps(sim, conn); q++)
 				check_qp(h, h->sched[c % sim->sc->host.workers],
 					mrc_load_qp(load, q));
@@ -50,24 +80,9 @@ static void check_conn(struct sim *sim, struct sim_conn *c)
 {
 	struct mrc_load_result tx, rx;
 
+	check_load(sim, c);
 	mrc_load_result(c->tx, &tx);
 	mrc_load_result(c->rx, &rx);
-	if (rx.bytes_corrupt != 0 || rx.messages_corrupt != 0)
-		sim_fail(sim,
-			"connection %u to %u: %llu wrong bytes in %llu messages, first QP %u "
-			"message "
-			"%llu offset %llu: %016llx instead of %016llx",
-			c->src, c->dst, (unsigned long long)rx.bytes_corrupt,
-			(unsigned long long)rx.messages_corrupt, rx.bad_qp,
-			(unsigned long long)rx.bad_message, (unsigned long long)rx.bad_offset,
-			(unsigned long long)rx.bad_found, (unsigned long long)rx.bad_expected);
-	if (rx.imm_corrupt != 0)
-		sim_fail(sim, "connection %u to %u: %llu immediates wrong or out of order", c->src,
-			c->dst, (unsigned long long)rx.imm_corrupt);
-	if (tx.tx_messages > rx.rx_messages)
-		sim_fail(sim, "connection %u to %u: %llu messages completed, %llu placed", c->src,
-			c->dst, (unsigned long long)tx.tx_messages,
-			(unsigned long long)rx.rx_messages);
 	if (tx.qps_failed == 0 && rx.rx_messages != tx.tx_messages)
 		sim_fail(sim, "connection %u to %u: %llu messages placed, %llu completed", c->src,
 			c->dst, (unsigned long long)rx.rx_messages,
@@ -99,15 +114,20 @@ void sim_check_end(struct sim *sim)
 {
 	struct mrc_fabric_totals totals;
 	const char *text = mrc_fabric_check(sim->fabric);
+	uint64_t held = 0;
 
 	if (text != NULL)
 		sim_fail(sim, "fabric: %s", text);
 	mrc_fabric_totals_get(sim->fabric, &totals);
-	if (totals.in_flight + totals.unread != sim->pool.used)
-		sim_fail(sim, "%llu packet buffers are out, the fabric holds %llu",
+	for (uint32_t i = 0; i < sim->nb_hosts; i++)
+		held += sim_handover_held(&sim->hosts[i]);
+	if (totals.in_flight + totals.unread + held != sim->pool.used)
+		sim_fail(sim, "%llu packet buffers are out, fabric and workers hold %llu",
 			(unsigned long long)sim->pool.used,
-			(unsigned long long)(totals.in_flight + totals.unread));
+			(unsigned long long)(totals.in_flight + totals.unread + held));
 	check_flows(sim);
+	if (sim->sc->transport == SIM_MRC)
+		sim_churn_check(sim);
 	for (uint32_t i = 0; i < sim->nb_conns && sim->sc->transport == SIM_MRC; i++)
 		check_conn(sim, &sim->conns[i]);
 }

@@ -72,6 +72,7 @@ void sim_hosts_create(struct sim *sim)
 		struct sim_host *h = &sim->hosts[i];
 
 		h->up = (1u << sim->sc->fabric.planes) - 1;
+		sim_handover_create(h);
 		sim_seed(h->rng, sim_random(sim->rng));
 		sim_env_init(&h->env, h, host_random64);
 		if (sim->trace != NULL)
@@ -83,31 +84,74 @@ void sim_hosts_create(struct sim *sim)
 
 /* ---- receive */
 
-/* Gives one frame to a worker, and on to the one that owns its QP. */
-static void to_engine(struct sim_host *h, const struct mrc_rxbuf *buf)
+void sim_frame_view(struct sim *sim, const struct mrc_fabric_pkt *pkt, struct mrc_rxbuf *buf)
 {
-	uint32_t nb = h->sim->sc->host.workers, w = 0;
+	buf->data = pkt->data;
+	buf->len = pkt->wire_len > pkt->len ? pkt->wire_len : pkt->len;
+	if (pkt->wire_len <= pkt->len)
+		return;
+	memcpy(sim->scratch, pkt->data, pkt->len);
+	buf->data = sim->scratch;
+}
 
-	/* Receive side scaling sees the flow, which changes with every packet. */
-	if (nb > 1)
-		w = (uint32_t)(buf->data[buf->len > 60 ? 55 : 0] * 31u + buf->plane) % nb;
-	for (uint32_t hop = 0; hop < 2; hop++) {
-		struct mrc_rx_verdict verdict;
+/* Shows one frame to a worker; false: it belongs to worker *owner_out. */
+static bool show(struct sim_host *h, uint32_t worker, const struct mrc_fabric_pkt *pkt,
+	const struct mrc_rxbuf *buf, uint32_t *owner_out)
+{
+	struct mrc_rx_verdict verdict;
 
-		mrc_sched_rx(h->sched[w], h->sim->now_ns, buf, 1, &verdict);
-		h->sim->stats.engine_rx++;
-		if (verdict.kind != MRC_RX_FOREIGN_WORKER)
-			return;
-		h->sim->stats.handovers++;
-		w = verdict.arg;
+	mrc_sched_rx(h->sched[worker], h->sim->now_ns, buf, 1, &verdict);
+	h->sim->stats.engine_rx++;
+	if (verdict.kind == MRC_RX_FOREIGN_WORKER) {
+		*owner_out = verdict.arg;
+		return false;
 	}
-	sim_fail(h->sim, "a packet was handed over twice");
+	sim_churn_judge(h, pkt->ref, buf, &verdict);
+	sim_block_put(&h->sim->pool, pkt->ref);
+	return true;
+}
+
+/* A frame reaches the worker that owns its QP. */
+static void to_owner(
+	struct sim_host *h, uint32_t worker, uint32_t plane, const struct mrc_fabric_pkt *pkt)
+{
+	struct mrc_rxbuf buf = {.plane = (uint8_t)plane};
+
+	sim_frame_view(h->sim, pkt, &buf);
+	if (!show(h, worker, pkt, &buf, &worker))
+		sim_fail(h->sim, "a packet was handed over twice");
+}
+
+/* Receive side scaling sees the flow, which changes with every packet. */
+static void to_engine(struct sim_host *h, uint32_t plane, const struct mrc_fabric_pkt *pkt)
+{
+	uint32_t nb = h->sim->sc->host.workers, worker = 0;
+	struct mrc_rxbuf buf = {.plane = (uint8_t)plane};
+
+	sim_frame_view(h->sim, pkt, &buf);
+	if (nb > 1)
+		worker = (uint32_t)(buf.data[buf.len > 60 ? 55 : 0] * 31u + plane) % nb;
+	if (show(h, worker, pkt, &buf, &worker))
+		return;
+	h->sim->stats.handovers++;
+	if (!sim_handover_put(h, worker, plane, pkt))
+		to_owner(h, worker, plane, pkt);
+}
+
+static void handed_over(struct sim_host *h)
+{
+	struct mrc_fabric_pkt pkt;
+	uint32_t plane;
+
+	for (uint32_t w = 0; w < h->sim->sc->host.workers; w++) {
+		while (sim_handover_get(h, w, &plane, &pkt))
+			to_owner(h, w, plane, &pkt);
+	}
 }
 
 void sim_host_rx(struct sim_host *h, uint32_t plane, const struct mrc_fabric_pkt *pkt)
 {
 	struct sim *sim = h->sim;
-	struct mrc_rxbuf buf = {.data = pkt->data, .len = pkt->len, .plane = (uint8_t)plane};
 	uint64_t id = (uint64_t)h->index << 40 | (uint64_t)plane << 32 | pkt->wire_len;
 
 	sim_hash(sim, id);
@@ -119,15 +163,11 @@ void sim_host_rx(struct sim_host *h, uint32_t plane, const struct mrc_fabric_pkt
 	}
 	if (pkt->flags & MRC_FABRIC_PKT_CORRUPT) {
 		sim->stats.virtual_corrupt++;
-	} else if (pkt->wire_len > pkt->len) {
-		memcpy(sim->scratch, pkt->data, pkt->len);
-		buf.data = sim->scratch;
-		buf.len = pkt->wire_len;
-		to_engine(h, &buf);
+		sim_churn_lost(sim, pkt->ref);
+		sim_block_put(&sim->pool, pkt->ref);
 	} else {
-		to_engine(h, &buf);
+		to_engine(h, plane, pkt);
 	}
-	sim_block_put(&sim->pool, pkt->ref);
 }
 
 void sim_host_carrier(struct sim_host *h, uint32_t plane, bool up)
@@ -175,6 +215,7 @@ static void emit(struct sim_host *h, const struct mrc_txbuf *tx, struct sim_bloc
 	}
 	sim_hash(sim, (uint64_t)h->index << 40 | (uint64_t)tx->plane << 32 | pkt.wire_len);
 	sim->stats.engine_tx++;
+	sim_churn_sent(sim, h->index, &pkt);
 	mrc_fabric_send(sim->fabric, sim->now_ns, h->index, tx->plane, &pkt);
 	h->port_free_ns[tx->plane] =
 		mrc_fabric_port_free_ns(sim->fabric, sim->now_ns, h->index, tx->plane);
@@ -261,6 +302,7 @@ void sim_host_act(struct sim_host *h)
 		sim_wake_at(sim, h, rc_act(h));
 		return;
 	}
+	handed_over(h);
 	expire(h);
 	wake_ns = poll_loads(h);
 	sim_flows_collect(h);
@@ -270,5 +312,6 @@ void sim_host_act(struct sim_host *h)
 
 		wake_ns = t < wake_ns ? t : wake_ns;
 	}
+	sim_wake_at(sim, h, sim_handover_next(h));
 	sim_wake_at(sim, h, wake_ns);
 }

@@ -21,12 +21,20 @@ struct mrc_gid sim_gid(const struct sim *sim, uint32_t host)
 	return gid;
 }
 
+uint32_t sim_gid_host(const struct sim *sim, const struct mrc_gid *gid)
+{
+	uint32_t high = sim->sc->host.v4 ? gid->raw[13] : 0;
+
+	return high << 16 | (uint32_t)gid->raw[14] << 8 | gid->raw[15];
+}
+
 /* ---- buffers of the fabric */
 
 static void op_free(void *ctx, const struct mrc_fabric_pkt *pkt)
 {
 	struct sim *sim = ctx;
 
+	sim_churn_lost(sim, pkt->ref);
 	sim_block_put(&sim->pool, pkt->ref);
 }
 
@@ -41,6 +49,7 @@ static bool op_clone(void *ctx, const struct mrc_fabric_pkt *pkt, struct mrc_fab
 	copy_out->data = b->bytes;
 	copy_out->ref = b;
 	memcpy(b->bytes, pkt->data, pkt->len);
+	sim_churn_copied(sim, b, pkt->ref);
 	return true;
 }
 

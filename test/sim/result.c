@@ -598,6 +598,13 @@ json_t *sim_result(struct sim *sim, bool ok)
 		json_object_set_new(out, "rc", rc_result(sim));
 	}
 	json_object_set_new(out, "fabric", fabric_json(sim));
+	json_object_set_new(out, "handover",
+		json_pack("{s:I,s:I,s:I,s:I}", "packets", (json_int_t)sim->stats.handovers,
+			"waited", (json_int_t)sim->stats.handover_waited, "dropped",
+			(json_int_t)sim->stats.handover_drops, "waiting_most",
+			(json_int_t)sim->stats.handover_most));
+	if (sim->churn != NULL)
+		json_object_set_new(out, "churn", sim_churn_json(sim));
 	json_object_set_new(out, "verify", verify_json(sim));
 	json_object_set_new(out, "series", series_json(sim));
 	json_object_set_new(out, "speed", speed_json(sim));

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* scenario.c - reading a scenario file: tables of the keys, then what one key alone cannot tell. */
-#include "scenario.h"
+/* scenario.c - the keys of a scenario file, as tables. */
+#include "scenario_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND_NS     1000000000ull
-#define YEAR_NS       (365ull * 86400 * SECOND_NS)
+#define YEAR_NS       (365ull * 86400 * SIM_SECOND_NS)
 #define TIME(k, s, m) MRC_CTL_UNIT(k, s, m, MRC_CTL_UNIT_TIME, 0, YEAR_NS)
 #define SIZE(k, s, m) MRC_CTL_UNIT(k, s, m, MRC_CTL_UNIT_SIZE, 0, UINT32_MAX - 1)
 #define RATE(k, s, m) MRC_CTL_UNIT(k, s, m, MRC_CTL_UNIT_RATE, 0, 100000000000000ull)
@@ -388,6 +387,37 @@ static const struct mrc_ctl_table pause_table = {pause_fields, sizeof(struct sim
 static const struct mrc_ctl_field pause_elem = {
 	.type = MRC_CTL_TYPE_OBJECT, .size = sizeof(struct sim_pause), .table = &pause_table};
 
+static const struct mrc_ctl_field handover_fields[] = {
+	MRC_CTL_UINT("host", struct sim_handover, host, 0, 65535),
+	TIME("at", struct sim_handover, at_ns),
+	TIME("for", struct sim_handover, for_ns),
+	TIME("delay", struct sim_handover, delay_ns),
+	MRC_CTL_UINT("depth", struct sim_handover, depth, 0, 1000000),
+	MRC_CTL_END,
+};
+static const struct mrc_ctl_table handover_table = {
+	handover_fields, sizeof(struct sim_handover), NULL};
+
+static void handover_init(void *elem)
+{
+	*(struct sim_handover *)elem =
+		(struct sim_handover){.host = SIM_EVERY_HOST, .depth = UINT32_MAX};
+}
+
+static const struct mrc_ctl_field handover_elem = {.type = MRC_CTL_TYPE_OBJECT,
+	.size = sizeof(struct sim_handover),
+	.table = &handover_table,
+	.init = handover_init};
+
+static const struct mrc_ctl_field churn_fields[] = {
+	MRC_CTL_UNIT("every", struct sim_churn_cfg, every_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
+	TIME("at", struct sim_churn_cfg, at_ns),
+	TIME("for", struct sim_churn_cfg, for_ns),
+	MRC_CTL_UINT("lives", struct sim_churn_cfg, lives, 1, 1000),
+	MRC_CTL_END,
+};
+static const struct mrc_ctl_table churn_table = {churn_fields, sizeof(struct sim_churn_cfg), NULL};
+
 static const struct mrc_ctl_field rc_fields[] = {
 	TIME("timeout", struct sim_rc, timeout_ns),
 	MRC_CTL_UNIT("window", struct sim_rc, window_len, MRC_CTL_UNIT_SIZE, 1, 1u << 31),
@@ -448,280 +478,13 @@ static const struct mrc_ctl_field scenario_fields[] = {
 	MRC_CTL_ARRAY("faults", struct scenario, faults, nb_faults, &mrc_ctl_fault_elem, 0,
 		mrc_ctl_fault_init),
 	MRC_CTL_ARRAY("pauses", struct scenario, pauses, nb_pauses, &pause_elem, 0, NULL),
+	MRC_CTL_ARRAY("handovers", struct scenario, handovers, nb_handovers, &handover_elem, 0,
+		handover_init),
+	MRC_CTL_OBJECT("churn", struct scenario, churn, &churn_table),
 	MRC_CTL_OBJECT("run", struct scenario, run, &run_table),
 	MRC_CTL_ARRAY("expect", struct scenario, expect, nb_expect, &expect_elem, 0, NULL),
 	MRC_CTL_END,
 };
 
-static int where_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc, const char *array,
-	uint32_t i, const struct mrc_fabric_where *where)
-{
-	const struct mrc_ctl_shape shape = {
-		sc->fabric.planes, sc->fabric.leaves, sc->fabric.spines, scenario_nb_hosts(sc)};
-	int32_t index;
-	uint32_t nb;
-	const char *part = mrc_ctl_where_check(where, &shape, &index, &nb);
-	char key[96];
-
-	if (part == NULL)
-		return MRC_OK;
-	snprintf(key, sizeof(key), "%s[%u].%s", array, i, part);
-	return mrc_ctl_fail_key(
-		ctx, key, "is not there, the fabric has 0 .. %u", nb == 0 ? 0 : nb - 1);
-}
-
-/* Times in a scenario count from the start of the run. */
-static void fault_place(struct mrc_ctl_fault *plan)
-{
-	plan->fault.start_ns = plan->at_ns;
-	plan->fault.end_ns = plan->for_ns != 0 ? plan->at_ns + plan->for_ns : 0;
-}
-
-static int load_check(struct mrc_ctl_ctx *ctx, struct scenario *sc)
-{
-	struct mrc_pattern_cfg *p = &sc->load.pattern;
-	uint32_t hosts = scenario_nb_hosts(sc);
-
-	if (p->nb_hosts == 0)
-		p->nb_hosts = hosts;
-	if (p->nb_hosts > hosts)
-		return mrc_ctl_fail_key(
-			ctx, "load.hosts", "the fabric has %u hosts, give at most that", hosts);
-	if (p->kind == MRC_PATTERN_LIST && sc->load.list == NULL)
-		return mrc_ctl_fail_key(ctx, "load.flows", "pattern \"list\" needs the flows");
-	if (sc->load.mode == SIM_STEADY && sc->load.duration_ns == 0)
-		return mrc_ctl_fail_key(ctx, "load.duration", "a steady load needs a duration");
-	if (sc->load.mode == SIM_STEADY && p->kind == MRC_PATTERN_ALL_REDUCE)
-		return mrc_ctl_fail_key(
-			ctx, "load.pattern", "all_reduce has steps, use mode \"flows\"");
-	if (sc->load.mode == SIM_STEADY && sc->load.warmup_ns >= sc->load.duration_ns)
-		return mrc_ctl_fail_key(
-			ctx, "load.warmup", "must end before the load, give less than duration");
-	if (sc->load.nb_list != 0 && p->kind != MRC_PATTERN_LIST)
-		return mrc_ctl_fail_key(ctx, "load.flows", "is only used by pattern \"list\"");
-	for (uint64_t i = 0; i < sc->load.nb_list; i++) {
-		if (sc->load.list[i].src >= hosts || sc->load.list[i].dst >= hosts)
-			return mrc_ctl_fail_key(ctx, "load.flows",
-				"flow %llu names a host beyond the last, %u", (unsigned long long)i,
-				hosts - 1);
-	}
-	return MRC_OK;
-}
-
-static int scenario_check(struct mrc_ctl_ctx *ctx, void *obj)
-{
-	struct scenario *sc = obj;
-	int err = load_check(ctx, sc);
-
-	if (sc->host.nacks_per_us == SIM_AUTO)
-		sc->host.nacks_per_us =
-			1 + (uint32_t)(sc->fabric.rate_bps / 1000000 * sc->fabric.planes /
-				       (8ull * scenario_packet_len(sc)));
-	/* One port can be kept exact; several have to be fed in turn. */
-	if (sc->host.nic_packets == SIM_AUTO)
-		sc->host.nic_packets = sc->fabric.planes > 1 ? 4 : 0;
-	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_faults; i++) {
-		fault_place(&sc->faults[i]);
-		err = where_check(ctx, sc, "faults", i, &sc->faults[i].fault.where);
-	}
-	for (uint32_t i = 0; err == MRC_OK && i < sc->fabric.nb_links; i++)
-		err = where_check(ctx, sc, "fabric.links", i, &sc->fabric.links[i].where);
-	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_pauses; i++) {
-		if (sc->pauses[i].host >= scenario_nb_hosts(sc))
-			err = mrc_ctl_fail_key(
-				ctx, "pauses", "host %u is not there", sc->pauses[i].host);
-	}
-	if (err == MRC_OK && sc->transport == SIM_RC && sc->load.mode != SIM_FLOWS)
-		err = mrc_ctl_fail_key(ctx, "transport", "rc only knows mode \"flows\"");
-	if (err == MRC_OK && sc->ev.mode == MRC_EV_MODE_SRV6 &&
-		(sc->fabric.forward != MRC_FABRIC_SRV6 || sc->host.v4))
-		err = mrc_ctl_fail_key(ctx, "ev.mode",
-			"srv6 paths need \"forward\": \"srv6\" in the fabric and IPv6 hosts");
-	if (err == MRC_OK && sc->ev.count % sc->fabric.planes != 0)
-		err = mrc_ctl_fail_key(ctx, "ev.count",
-			"%u planes need equal shares, give a multiple of that", sc->fabric.planes);
-	if (err == MRC_OK && sc->ev.count + sc->ev.spares > MRC_EV_MAX)
-		err = mrc_ctl_fail_key(ctx, "ev.spares", "at most %u values in all", MRC_EV_MAX);
-	return err;
-}
-
-static const struct mrc_ctl_table scenario_table = {
+const struct mrc_ctl_table scenario_table = {
 	scenario_fields, sizeof(struct scenario), scenario_check};
-
-static void scenario_default(struct scenario *sc)
-{
-	memset(sc, 0, sizeof(*sc));
-	sc->seed = 1;
-	mrc_proto_default(&sc->proto);
-	sc->fabric = (struct sim_fabric){.planes = 4,
-		.leaves = 2,
-		.spines = 2,
-		.hosts_per_leaf = 2,
-		.rate_bps = 100000000000u,
-		.delay_ns = 1000,
-		.overhead_len = 24,
-		.stev_width = 16,
-		.ecn = true,
-		.trim = true,
-		.ecn_min_len = SIM_AUTO,
-		.ecn_max_len = SIM_AUTO,
-		.trim_len = SIM_AUTO,
-		.trim_last_len = SIM_AUTO,
-		.drop_len = SIM_AUTO,
-		.ctrl_len = SIM_AUTO,
-		.trim_size = 256,
-		.trim_who = MRC_FABRIC_TRIM_COIN};
-	sc->host = (struct sim_host_cfg){.workers = 1,
-		.pmtu = 4096,
-		.mpr = MRC_MPR_DEFAULT,
-		.wimm = MRC_WIMM_DEFAULT,
-		.timeout = 6,
-		.linear_cnt = MRC_LINEAR_MAX,
-		.exp_cnt = 10,
-		.timestamps = true,
-		.trim_nack = true,
-		.probes = true,
-		.nic_packets = SIM_AUTO,
-		.nacks_per_us = SIM_AUTO};
-	sc->ev = (struct sim_ev){.mode = MRC_EV_MODE_STEV, .count = 64, .revive = 3};
-	sc->cc = (struct sim_cc){.on = true, .algorithm = MRC_NSCC_UET10};
-	sc->load = (struct sim_load){.mode = SIM_FLOWS,
-		.qps = 1,
-		.depth = 1,
-		.piece_len = 1 << 20,
-		.verify = MRC_LOAD_VERIFY_FULL};
-	sc->load.pattern = (struct mrc_pattern_cfg){
-		.kind = MRC_PATTERN_SHIFT, .bytes = 1 << 20, .second = 1, .fan_in = 1, .rounds = 1};
-	/* 4.096 us x 2^14, what verbs tools use. */
-	sc->rc = (struct sim_rc){.timeout_ns = 67108864, .ack_every = 4, .ecn = true};
-	sc->run = (struct sim_run){.limit_ns = 10 * SECOND_NS, .check_every = 1};
-}
-
-/* ---- reading */
-
-/* Applies "a.b[2].c=value". */
-static int apply_set(json_t *root, const char *set, struct mrc_ctl_error *error_out)
-{
-	const char *eq = strchr(set, '=');
-	json_t *at = root, *value;
-	char path[SIM_TEXT], *part, *save = NULL, *last = NULL;
-
-	if (eq == NULL || eq == set || (size_t)(eq - set) >= sizeof(path)) {
-		snprintf(error_out->text, sizeof(error_out->text),
-			"--set %s: is no setting, give PATH=VALUE as in load.bytes=1MiB", set);
-		return MRC_ERR_INVAL;
-	}
-	memcpy(path, set, (size_t)(eq - set));
-	path[eq - set] = '\0';
-	value = json_loads(eq + 1, JSON_DECODE_ANY, NULL);
-	if (value == NULL)
-		value = json_string(eq + 1);
-	for (part = strtok_r(path, ".", &save); part != NULL; part = strtok_r(NULL, ".", &save)) {
-		if (last != NULL) {
-			json_t *next = json_object_get(at, last);
-
-			if (!json_is_object(next)) {
-				next = json_object();
-				json_object_set_new(at, last, next);
-			}
-			at = next;
-		}
-		last = part;
-	}
-	if (last == NULL || json_object_set_new(at, last, value) != 0) {
-		snprintf(error_out->text, sizeof(error_out->text),
-			"--set %s: cannot be set, name keys of objects joined by dots", set);
-		return MRC_ERR_INVAL;
-	}
-	return MRC_OK;
-}
-
-static json_t *read_json(const char *path, struct mrc_ctl_error *error_out)
-{
-	FILE *file = fopen(path, "rb");
-	char *text;
-	size_t len;
-	json_t *root;
-
-	if (file == NULL) {
-		snprintf(error_out->text, sizeof(error_out->text),
-			"%s: cannot be opened, name a scenario file that can be read", path);
-		return NULL;
-	}
-	text = malloc(MRC_CTL_FILE_MAX + 1);
-	len = text != NULL ? fread(text, 1, MRC_CTL_FILE_MAX + 1, file) : 0;
-	if (text == NULL || ferror(file)) {
-		snprintf(error_out->text, sizeof(error_out->text),
-			"%s: cannot be read, name a scenario file", path);
-		fclose(file);
-		free(text);
-		return NULL;
-	}
-	fclose(file);
-	root = mrc_ctl_parse(path, text, len, MRC_CTL_FILE_MAX, error_out);
-	free(text);
-	return root;
-}
-
-int scenario_read(const char *path, char *const *sets, uint32_t nb_sets,
-	struct scenario **scenario_out, struct mrc_ctl_error *error_out)
-{
-	struct scenario *sc;
-	json_t *root = read_json(path, error_out);
-	int err = MRC_OK;
-
-	if (root == NULL)
-		return MRC_ERR_INVAL;
-	for (uint32_t i = 0; i < nb_sets && err == MRC_OK; i++)
-		err = apply_set(root, sets[i], error_out);
-	sc = err == MRC_OK ? malloc(sizeof(*sc)) : NULL;
-	if (sc != NULL) {
-		scenario_default(sc);
-		err = mrc_ctl_decode(path, root, &scenario_table, sc, error_out);
-	}
-	json_decref(root);
-	if (err == MRC_OK && sc != NULL && mrc_proto_init(&sc->proto) != MRC_OK) {
-		snprintf(error_out->text, sizeof(error_out->text),
-			"%s: choice: the settings contradict each other", path);
-		err = MRC_ERR_INVAL;
-	}
-	if (err != MRC_OK || sc == NULL) {
-		free(sc);
-		return err != MRC_OK ? err : MRC_ERR_NOMEM;
-	}
-	*scenario_out = sc;
-	return MRC_OK;
-}
-
-void scenario_free(struct scenario *scenario)
-{
-	if (scenario != NULL)
-		free(scenario->load.list);
-	free(scenario);
-}
-
-uint32_t scenario_nb_hosts(const struct scenario *sc)
-{
-	return sc->fabric.leaves * sc->fabric.hosts_per_leaf;
-}
-
-uint32_t scenario_packet_len(const struct scenario *sc)
-{
-	uint32_t ip = sc->host.v4 ? MRC_IPV4_LEN : MRC_IPV6_LEN;
-
-	if (sc->ev.mode == MRC_EV_MODE_SRV6)
-		ip += MRC_IPV6_LEN;
-	return (uint32_t)(MRC_ETH_LEN + ip + MRC_UDP_LEN + MRC_BTH_LEN + MRC_METH_LEN +
-			  (sc->host.timestamps ? MRC_TSETH_LEN : 0) + MRC_RETH_LEN + sc->host.pmtu +
-			  MRC_ICRC_LEN + sc->fabric.overhead_len);
-}
-
-uint64_t scenario_rtt_ns(const struct scenario *sc)
-{
-	double hops = sc->fabric.leaves > 1 ? 4 : 2;
-	double bits = (scenario_packet_len(sc) + 120.0 + (double)sc->fabric.overhead_len) * 8;
-	double rate = (double)sc->fabric.rate_bps;
-	double each = 2 * ((double)sc->fabric.delay_ns + (double)sc->fabric.switch_ns);
-
-	return (uint64_t)(hops * (each + (rate > 0 ? bits / rate * 1e9 : 0)));
-}

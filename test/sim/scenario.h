@@ -22,11 +22,13 @@ enum {
 	SIM_MAX_LINKS = 64,
 	SIM_MAX_FAULTS = 256,
 	SIM_MAX_PAUSES = 32,
+	SIM_MAX_HANDOVERS = 32,
 	SIM_MAX_EXPECT = 64,
 };
 
 /* A length that may follow from the bandwidth-delay product: not given = SIM_AUTO. */
-#define SIM_AUTO UINT32_MAX
+#define SIM_AUTO       UINT32_MAX
+#define SIM_EVERY_HOST UINT32_MAX
 
 struct sim_link {
 	struct mrc_fabric_where where;
@@ -124,6 +126,21 @@ struct sim_pause {
 	uint64_t at_ns, for_ns;
 };
 
+/* Packets between the workers of a host wait, or find no room. */
+struct sim_handover {
+	uint32_t host;          /* SIM_EVERY_HOST: of all */
+	uint64_t at_ns, for_ns; /* for 0: to the end */
+	uint64_t delay_ns;
+	uint32_t depth; /* of a worker's ring: what comes on top is lost */
+};
+
+/* Queue pairs are destroyed and made anew while their packets are under way. */
+struct sim_churn_cfg {
+	uint64_t every_ns;      /* one connection each; 0: never */
+	uint64_t at_ns, for_ns; /* from here on, so long; for 0: to the end */
+	uint32_t lives;         /* that the numbers go through; 255: they come round again */
+};
+
 struct sim_expect {
 	char value[96]; /* path into the result, "flows.fct_us.max" */
 	bool has_min, has_max;
@@ -155,6 +172,9 @@ struct scenario {
 	struct mrc_ctl_fault faults[SIM_MAX_FAULTS];
 	uint32_t nb_pauses;
 	struct sim_pause pauses[SIM_MAX_PAUSES];
+	uint32_t nb_handovers;
+	struct sim_handover handovers[SIM_MAX_HANDOVERS];
+	struct sim_churn_cfg churn;
 	uint32_t nb_expect;
 	struct sim_expect expect[SIM_MAX_EXPECT];
 };

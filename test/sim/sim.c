@@ -168,6 +168,8 @@ static void begin(struct sim *sim)
 		rc_create(sim);
 	else
 		sim_conns_create(sim);
+	if (sim->failure[0] == '\0')
+		sim_churn_create(sim);
 	for (uint32_t l = 0; sim->pcap != NULL && l < mrc_fabric_nb_links(sim->fabric); l++) {
 		uint32_t before_it = l == 0 ? UINT32_MAX : l - 1;
 
@@ -199,8 +201,10 @@ void sim_destroy(struct sim *sim)
 	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
 		for (uint32_t w = 0; w < SIM_MAX_WORKERS; w++)
 			mrc_sched_destroy(sim->hosts[i].sched[w]);
+		sim_handover_free(&sim->hosts[i]);
 	}
 	mrc_fabric_destroy(sim->fabric);
+	sim_churn_free(sim);
 	sim_pool_done(&sim->pool);
 	if (sim->sc->load.verify == MRC_LOAD_VERIFY_NONE)
 		sim_alias_unmap(sim->source, sim->source_len);
@@ -308,6 +312,7 @@ static uint64_t next_instant(struct sim *sim)
 
 	t = min64(t, sim->heap[0].at_ns);
 	t = min64(t, sim_flows_next(sim));
+	t = min64(t, sim_churn_next(sim));
 	if (sim->sc->nb_pauses != 0)
 		t = min64(t, next_pause(sim));
 	t = min64(t, sim->next_sample_ns);
@@ -343,6 +348,7 @@ static void step(struct sim *sim)
 		pauses(sim);
 	arrivals(sim);
 	sim_flows_due(sim);
+	sim_churn_due(sim);
 	while (sim->heap[0].at_ns <= sim->now_ns) {
 		struct sim_host *h = &sim->hosts[sim->heap[0].host];
 

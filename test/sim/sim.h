@@ -23,11 +23,14 @@ enum {
 	SIM_HDR_ROOM = 256, /* bytes of a block whose payload is only virtual */
 };
 
-#define SIM_NEVER UINT64_MAX
+#define SIM_NEVER   UINT64_MAX
+#define SIM_NO_LIFE UINT32_MAX
 
 /* A frame's memory. */
 struct sim_block {
 	struct sim_block *next;
+	uint32_t life; /* of the QP that it was sent to (churn.c) */
+	uint32_t unused;
 	uint8_t bytes[];
 };
 
@@ -80,7 +83,8 @@ struct sim_host {
 	uint32_t turn;
 	bool dirty;
 	uint64_t paused_until;
-	uint64_t last_bytes; /* received by the last sample */
+	uint64_t last_bytes;    /* received by the last sample */
+	struct sim_ring *rings; /* packets on their way to each worker; NULL: they do not wait */
 };
 
 /* A host's place in time; SIM_NEVER when it waits for others only. */
@@ -93,6 +97,7 @@ struct sim_stats {
 	uint64_t steps, events, engine_rx, engine_tx, handovers, checks;
 	uint64_t virtual_corrupt; /* dropped because a virtual byte was damaged */
 	uint64_t lost_packets;
+	uint64_t handover_waited, handover_drops, handover_most;
 };
 
 struct sim_opts {
@@ -102,6 +107,8 @@ struct sim_opts {
 };
 
 struct sim_series; /* result.c */
+struct sim_ring;   /* handover.c */
+struct sim_churn;  /* churn.c */
 struct rc;         /* rc.c */
 
 struct sim {
@@ -136,6 +143,7 @@ struct sim {
 	uint64_t next_sample_ns;
 	uint64_t next_mark_ns; /* steady: end of the warm-up, then of the measurement */
 	struct rc *rc;
+	struct sim_churn *churn;
 	FILE *pcap, *trace;
 	double wall_s, cpu_s; /* of the run, without creating hosts and connections */
 	char failure[512];
@@ -171,6 +179,7 @@ static inline struct sim_block *sim_block_get(struct sim_pool *pool)
 	if (b == NULL)
 		return NULL;
 	pool->free = b->next;
+	b->life = SIM_NO_LIFE;
 	if (++pool->used > pool->max_used)
 		pool->max_used = pool->used;
 	return b;
@@ -185,12 +194,15 @@ static inline void sim_block_put(struct sim_pool *pool, struct sim_block *b)
 /* ---- net.c: fabric and paths out of the scenario */
 void sim_net_create(struct sim *sim);
 struct mrc_gid sim_gid(const struct sim *sim, uint32_t host);
+uint32_t sim_gid_host(const struct sim *sim, const struct mrc_gid *gid);
 struct mrc_ev_set *sim_ev_create(struct sim *sim, uint32_t src, uint32_t dst, bool single);
 
 /* ---- host.c */
 void sim_hosts_create(struct sim *sim);
 void sim_host_rx(struct sim_host *h, uint32_t plane, const struct mrc_fabric_pkt *pkt);
 void sim_host_act(struct sim_host *h);
+/* The frame with its virtual payload, as zeroes, until the next call. */
+void sim_frame_view(struct sim *sim, const struct mrc_fabric_pkt *pkt, struct mrc_rxbuf *buf);
 void sim_host_carrier(struct sim_host *h, uint32_t plane, bool up);
 
 /* ---- flows.c */
@@ -204,6 +216,32 @@ void sim_flow_arrived(struct sim *sim, uint32_t flow);
 void sim_flow_ended(struct sim *sim, uint32_t flow, uint64_t end_ns, bool failed);
 bool sim_flows_done(const struct sim *sim);
 uint32_t sim_conn_qps(const struct sim *sim, const struct sim_conn *c);
+
+/* ---- handover.c */
+void sim_handover_create(struct sim_host *h);
+void sim_handover_free(struct sim_host *h);
+/* Takes the packet on its way to `worker`; false: it need not wait. */
+bool sim_handover_put(
+	struct sim_host *h, uint32_t worker, uint32_t plane, const struct mrc_fabric_pkt *pkt);
+/* Next packet that has reached `worker`; false when there is none. */
+bool sim_handover_get(
+	struct sim_host *h, uint32_t worker, uint32_t *plane_out, struct mrc_fabric_pkt *pkt_out);
+uint64_t sim_handover_next(const struct sim_host *h);
+uint64_t sim_handover_held(const struct sim_host *h);
+
+/* ---- churn.c */
+void sim_churn_create(struct sim *sim);
+void sim_churn_free(struct sim *sim);
+uint64_t sim_churn_next(const struct sim *sim);
+void sim_churn_due(struct sim *sim);
+/* What becomes of a frame: sent, copied by the fabric, lost, or shown to an engine. */
+void sim_churn_sent(struct sim *sim, uint32_t host, const struct mrc_fabric_pkt *frame);
+void sim_churn_copied(struct sim *sim, struct sim_block *copy, const struct sim_block *block);
+void sim_churn_lost(struct sim *sim, const struct sim_block *block);
+void sim_churn_judge(struct sim_host *h, const struct sim_block *block, const struct mrc_rxbuf *buf,
+	const struct mrc_rx_verdict *verdict);
+void sim_churn_check(struct sim *sim);
+json_t *sim_churn_json(const struct sim *sim);
 
 /* ---- check.c */
 void sim_check_host(struct sim_host *h);

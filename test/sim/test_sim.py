@@ -43,8 +43,12 @@ def run(content, *args, sim=SIM, limit=120):
 def result(content, *args, sim=SIM):
     out = os.path.join(FOLDER.name, "out.json")
     done = run(content, "--quiet", "--json", out, *args, sim=sim)
+    if not os.path.exists(out):
+        sys.exit(f"no result: exit {done.returncode}: {done.stderr}")
     with open(out, encoding="utf-8") as file:
-        return done.returncode, json.load(file)
+        content = json.load(file)
+    os.remove(out)
+    return done.returncode, content
 
 
 SMALL = {"fabric": {"planes": 2, "leaves": 2, "spines": 2, "hosts_per_leaf": 2},
@@ -191,6 +195,71 @@ def test_capture():
     code, one = result(SMALL, "--pcap", path, "--pcap-link", "plane=1,host=0,class=host_down")
     with open(path, "rb") as file:
         check(24 < len(file.read()) < len(data), "selector takes everything or nothing")
+
+
+CHURN = {"fabric": {"planes": 2, "delay": "50us", "trim": False, "ecn": False, "drop_at": "64MiB"},
+         "host": {"mpr": 64, "timeout": 12}, "ev": {"count": 16}, "cc": {"on": False},
+         "load": {"pattern": "pair", "second": 2, "bytes": "64MiB", "depth": 8, "imm_percent": 20},
+         "churn": {"every": "700us"}}
+
+
+def test_churn():
+    """QPs end with a thousand packets under way; their successors take none of them."""
+    for seed in range(1, 4):
+        code, r = result(CHURN, "--seed", str(seed), "--twice")
+        check(code == 0, f"seed {seed}: {r['failure']}")
+        if code != 0:
+            return
+        churn, drops = r["churn"], r["engine"]["drops"]
+        check(churn["renewals"] >= 5 and churn["late_most"] >= 1000, f"too little: {churn}")
+        check(churn["accepted"] == 0 and churn["late"] == churn["refused"], f"{churn}")
+        check(drops.get("QPN_GENERATION", 0) + drops.get("QPN_UNKNOWN", 0) == churn["late"],
+              f"{churn['late']} injected, counted {drops}")
+        check(r["verify"]["bytes_verified"] == 64 << 20, f"{r['verify']}")
+    # The same number again: addresses and PSNs tell the lives apart.
+    code, r = result(CHURN, "--set", "churn.lives=255")
+    check(code == 0 and r["churn"]["accepted"] == 0 and r["churn"]["late"] > 5000,
+          f"same number: {r['failure']} {r['churn']}")
+    check("QPN_GENERATION" not in r["engine"]["drops"], f"other numbers: {r['engine']['drops']}")
+    # Many connections, several workers, faults of every sort, virtual payload.
+    hard = json.loads(json.dumps(CHAOS))
+    hard["churn"] = {"every": "40us"}
+    hard["load"]["bytes"] = "1MiB"
+    for more in ([], ["--set", "load.verify=none"], ["--set", "churn.lives=3"]):
+        code, r = result(hard, "--twice", *more)
+        check(code == 0, f"{more}: {r['failure']}")
+        check(r["churn"]["renewals"] >= 8 and r["churn"]["accepted"] == 0, f"{r['churn']}")
+    # With a beginning and an end.
+    code, r = result(CHURN, "--set", "churn.at=1ms", "--set", "churn.for=1500us")
+    check(code == 0 and r["churn"]["renewals"] == 2, f"{r['churn']}")
+
+
+def test_handover():
+    """Packets of another worker wait, or find its ring full: late or lost, never wrong."""
+    content = dict(SMALL, host={"workers": 4, "exponential_retries": 25, "timeout": 5})
+    content["load"] = dict(SMALL["load"], pattern="all_to_all", qps=2, imm_percent=25)
+    code, plain = result(content)
+    check(code == 0 and plain["handover"]["packets"] > 500, f"{plain['handover']}")
+    check(plain["handover"]["waited"] == 0 == plain["handover"]["dropped"], "it waits by itself")
+    content["handovers"] = [{"delay": "20us"}]
+    code, slow = result(content, "--twice")
+    check(code == 0, slow["failure"])
+    check(slow["handover"]["waited"] == slow["handover"]["packets"] and
+          slow["handover"]["waiting_most"] > 3, f"{slow['handover']}")
+    check(slow["flows"]["fct_us"]["min"] > plain["flows"]["fct_us"]["min"] + 10, "no delay")
+    # Full for a while, on one host; everything arrives afterwards.
+    content["handovers"] = [{"host": 2, "at": "20us", "for": "100us", "depth": 0}]
+    code, full = result(content, "--twice")
+    check(code == 0, full["failure"])
+    check(full["handover"]["dropped"] > 10, f"{full['handover']}")
+    check(full["engine"]["retransmits"] > 0, "nothing was lost")
+    # A short ring with slow consumers, and the end of it.
+    content["handovers"] = [{"delay": "5us", "depth": 4, "for": "300us"}]
+    for seed in range(1, 21):
+        code, r = result(content, "--seed", str(seed))
+        check(code == 0, f"seed {seed}: {r['failure']}")
+        check(r["handover"]["waiting_most"] == 4 and r["handover"]["dropped"] > 0,
+              f"seed {seed}: {r['handover']}")
 
 
 FAULTS = {
