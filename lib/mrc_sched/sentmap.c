@@ -75,13 +75,11 @@ bool sentmap_is_lost(const struct sentmap *map, const struct sent_pools *pools, 
 	return sentmap_covers(map, psn) && bit_of(sentmap_chunk(map, pools, psn)->lost, psn);
 }
 
-bool sentmap_reserve(struct sentmap *map, struct sent_pools *pools)
+bool sentmap_extend(struct sentmap *map, struct sent_pools *pools)
 {
 	uint16_t *slot = slot_of(map, map->next);
 	struct sent_chunk *chunk;
 
-	if (*slot != POOL_NONE)
-		return true;
 	*slot = pool_get(&pools->chunks);
 	if (*slot == POOL_NONE)
 		return false;
@@ -96,36 +94,6 @@ bool sentmap_reserve(struct sentmap *map, struct sent_pools *pools)
 	return true;
 }
 
-/* PSN before this one on the same EV that may still be judged, SENT_NO_PREV if none. */
-static uint32_t chain(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn, uint16_t ev)
-{
-	struct sent_evs *evs = pool_at(&pools->evs, map->evs);
-	uint32_t *last = &evs->last[ev & (SENT_EV_TAB - 1)];
-	uint32_t prev = *last;
-
-	*last = psn.v;
-	if (prev == SENT_NO_PREV || !sentmap_covers(map, mrc_psn(prev)) ||
-		sentmap_at(map, pools, mrc_psn(prev))->ev != ev)
-		return SENT_NO_PREV;
-	return prev;
-}
-
-void sentmap_push(struct sentmap *map, struct sent_pools *pools, const struct sent *sent)
-{
-	mrc_psn_t psn = map->next;
-	struct sent_chunk *chunk = sentmap_chunk(map, pools, psn);
-	uint32_t bit = map_bit(psn);
-	uint32_t prev = chain(map, pools, psn, sent->ev);
-
-	MRC_ASSERT(chunk != NULL && sent->rtx == 0);
-	chunk->sent[bit] = *sent;
-	chunk->sent[bit].prev = prev;
-	chunk->open[bit >> 6] |= UINT64_C(1) << (bit & 63);
-	map->nb_open++;
-	map->book += sent->size;
-	map->next = mrc_psn_add(psn, 1);
-}
-
 void sentmap_resend(
 	struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn, uint16_t ev, uint64_t now_ns)
 {
@@ -136,6 +104,7 @@ void sentmap_resend(
 	MRC_ASSERT((chunk->lost[map_bit(psn) >> 6] & bit) != 0);
 	MRC_ASSERT(map->nb_lost > 0);
 	chunk->lost[map_bit(psn) >> 6] &= ~bit;
+	chunk->again[map_bit(psn) >> 6] |= bit;
 	map->nb_lost--;
 	map->book += sent->size;
 	sent->sent_ns = now_ns;
@@ -144,6 +113,39 @@ void sentmap_resend(
 	sent->flags = 0;
 	if (sent->rtx < UINT8_MAX)
 		sent->rtx++;
+}
+
+/* Nominal bytes of the PSNs of some bits of a word: of a run by the totals at its two ends, so that
+ * what lies between is not read. */
+static uint32_t size_of(const struct sent *sent, uint64_t bits)
+{
+	uint32_t low = (uint32_t)__builtin_ctzll(bits), high = 63 - (uint32_t)__builtin_clzll(bits);
+	uint64_t run = bits >> low;
+	uint32_t size = 0;
+
+	if ((run & (run + 1)) == 0)
+		return sent[high].total - sent[low].total + sent[low].size;
+	for (; bits != 0; bits &= bits - 1)
+		size += sent[__builtin_ctzll(bits)].size;
+	return size;
+}
+
+uint32_t sentmap_ack_word(
+	struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn, uint64_t mask)
+{
+	struct sent_chunk *chunk = sentmap_chunk(map, pools, psn);
+	uint32_t word = map_bit(psn) >> 6, nb, size;
+	uint64_t bits = chunk->open[word] & mask & ~(chunk->lost[word] | chunk->again[word]);
+
+	if (bits == 0)
+		return 0;
+	nb = (uint32_t)__builtin_popcountll(bits);
+	size = size_of(&chunk->sent[word * 64], bits);
+	MRC_ASSERT(map->nb_open >= nb && map->book >= size);
+	chunk->open[word] &= ~bits;
+	map->nb_open -= nb;
+	map->book -= size;
+	return nb;
 }
 
 enum sent_was sentmap_ack(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn)

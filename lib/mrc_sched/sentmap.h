@@ -47,15 +47,18 @@ struct sent {
 	uint16_t ev;      /* index in the QP's set */
 	uint8_t rtx;      /* retransmissions so far, saturating */
 	uint8_t flags;    /* enum sent_flag */
+	uint32_t total;   /* nominal bytes of all PSNs up to and including this one, modulo 2^32 */
 };
 
 struct sent_chunk {
-	uint64_t open[2]; /* sent and not acknowledged */
-	uint64_t lost[2]; /* of these, waiting to be sent again */
+	uint64_t open[2];  /* sent and not acknowledged */
+	uint64_t lost[2];  /* of these, waiting to be sent again */
+	uint64_t again[2]; /* sent more than once */
 	struct sent sent[MAP_CHUNK_PSNS];
 };
 
-/* Last first-transmission PSN per entropy value; one per QP with something outstanding. */
+/* Last first-transmission PSN per entropy value, and in the top bits what its place in the table
+ * does not say of the value; one per QP with something outstanding. */
 struct sent_evs {
 	uint32_t last[SENT_EV_TAB];
 };
@@ -73,6 +76,7 @@ struct sentmap {
 	uint32_t nb_lost;
 	uint32_t nb_open; /* open PSNs, lost ones included */
 	uint64_t book;    /* nominal bytes in flight: open and not lost */
+	uint32_t total;   /* nominal bytes of all PSNs before next, modulo 2^32 */
 	uint16_t slot_mask;
 	uint16_t nb_chunks;
 	uint16_t evs; /* id of the QP's struct sent_evs, POOL_NONE while nothing is outstanding */
@@ -101,10 +105,55 @@ struct sent *sentmap_at(const struct sentmap *map, const struct sent_pools *pool
 bool sentmap_is_open(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
 bool sentmap_is_lost(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
 
+/* Takes a chunk for `next`; false when the budget is spent. */
+bool sentmap_extend(struct sentmap *map, struct sent_pools *pools);
+
 /* Makes sure that `next` has a place; false when the budget is spent. */
-bool sentmap_reserve(struct sentmap *map, struct sent_pools *pools);
-/* Records `next` as sent (after sentmap_reserve) and steps. */
-void sentmap_push(struct sentmap *map, struct sent_pools *pools, const struct sent *sent);
+static inline bool sentmap_reserve(struct sentmap *map, struct sent_pools *pools)
+{
+	uint16_t id = map->slots[(map->next.v >> MAP_CHUNK_SHIFT) & map->slot_mask];
+
+	return __builtin_expect(id != POOL_NONE, 1) || sentmap_extend(map, pools);
+}
+
+/* PSN before this one on the same EV that may still be judged, SENT_NO_PREV if none. */
+static inline uint32_t sentmap_chain(
+	struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn, uint16_t ev)
+{
+	struct sent_evs *evs = pool_at(&pools->evs, map->evs);
+	uint32_t *last = &evs->last[ev % SENT_EV_TAB];
+	uint32_t high = (uint32_t)(ev / SENT_EV_TAB) << MRC_PSN_BITS, prev = *last ^ high;
+
+	*last = psn.v | high;
+	/* Another value of the same place, or none yet, leaves bits above the PSN. */
+	if (prev > MRC_PSN_MASK || !sentmap_covers(map, (mrc_psn_t){prev}))
+		return SENT_NO_PREV;
+	return prev;
+}
+
+/* Records `next` as sent (after sentmap_reserve) and steps. Of `sent` counts what is known when a
+ * packet leaves for the first time: sent_ns, size, slot, ev. */
+static inline void sentmap_push(
+	struct sentmap *map, struct sent_pools *pools, const struct sent *sent)
+{
+	mrc_psn_t psn = map->next;
+	struct sent_chunk *chunk = sentmap_chunk(map, pools, psn);
+	uint32_t bit = map_bit(psn);
+
+	MRC_ASSERT(chunk != NULL);
+	map->total += sent->size;
+	chunk->sent[bit] = (struct sent){.sent_ns = sent->sent_ns,
+		.prev = sentmap_chain(map, pools, psn, sent->ev),
+		.size = sent->size,
+		.slot = sent->slot,
+		.ev = sent->ev,
+		.total = map->total};
+	chunk->open[bit >> 6] |= UINT64_C(1) << (bit & 63);
+	map->nb_open++;
+	map->book += sent->size;
+	map->next = mrc_psn_add(psn, 1);
+}
+
 /* A lost PSN leaves again. */
 void sentmap_resend(
 	struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn, uint16_t ev, uint64_t now_ns);
@@ -114,6 +163,18 @@ enum sent_was {
 	SENT_WAS_FLYING,
 	SENT_WAS_LOST,
 };
+/*
+ * Acknowledges those of `mask` (bits of the word of psn) that are in flight for the first time, at
+ * once: of them nothing is to be told. The others stay open. Returns how many it were.
+ */
+uint32_t sentmap_ack_word(
+	struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn, uint64_t mask);
+/* Bits of the word of psn that are open. */
+static inline uint64_t sentmap_open_word(
+	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn)
+{
+	return sentmap_chunk(map, pools, psn)->open[map_bit(psn) >> 6];
+}
 /* A covered PSN is acknowledged. */
 enum sent_was sentmap_ack(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn);
 /* A PSN in flight is declared lost; false when it was lost or acknowledged already. */

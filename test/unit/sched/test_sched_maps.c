@@ -159,6 +159,7 @@ struct sent_rig {
 	struct sentmap map;
 	mrc_psn_t first;
 	uint8_t life[4 * WINDOW];
+	bool again[4 * WINDOW]; /* sent more than once */
 };
 
 static void sent_start(struct sent_rig *rig, uint32_t nb_chunks, mrc_psn_t first)
@@ -170,6 +171,7 @@ static void sent_start(struct sent_rig *rig, uint32_t nb_chunks, mrc_psn_t first
 	sentmap_init(&rig->map, rig->slots, NB_SLOTS, first);
 	rig->first = first;
 	memset(rig->life, UNSENT, sizeof(rig->life));
+	memset(rig->again, 0, sizeof(rig->again));
 }
 
 static void sent_stop(struct sent_rig *rig)
@@ -227,6 +229,24 @@ static void sent_compare(struct sent_rig *rig)
 	}
 }
 
+/* Acknowledges at once what is in flight for the first time, of any bits of the word of psn. */
+static void sent_ack_word(struct sent_rig *rig, mrc_psn_t psn, uint64_t mask)
+{
+	int32_t from = mrc_psn_diff(mrc_psn(psn.v & ~63u), rig->first);
+	uint32_t expected = 0;
+
+	for (int32_t bit = 0; bit < 64; bit++) {
+		int32_t at = from + bit;
+
+		if ((mask >> bit & 1) == 0 || at < 0 || at >= 4 * WINDOW ||
+			rig->life[at] != FLYING || rig->again[at])
+			continue;
+		rig->life[at] = DONE;
+		expected++;
+	}
+	assert_int_equal(sentmap_ack_word(&rig->map, &rig->pools, psn, mask), expected);
+}
+
 /* One random event; what the map answers must be what the array says. */
 static void sent_step(struct sent_rig *rig, struct test_env *te)
 {
@@ -241,7 +261,7 @@ static void sent_step(struct sent_rig *rig, struct test_env *te)
 	}
 	at = una + (int32_t)test_random_below(te, (uint32_t)window);
 	psn = mrc_psn_add(rig->first, at);
-	switch (test_random_below(te, 4)) {
+	switch (test_random_below(te, 5)) {
 	case 0:
 		assert_int_equal(
 			sentmap_lose(&rig->map, &rig->pools, psn), rig->life[at] == FLYING);
@@ -253,6 +273,13 @@ static void sent_step(struct sent_rig *rig, struct test_env *te)
 			break;
 		sentmap_resend(&rig->map, &rig->pools, psn, 7, 99);
 		rig->life[at] = FLYING;
+		rig->again[at] = true;
+		break;
+	case 2:
+		if (test_random_below(te, 4) == 0)
+			sent_ack_word(rig, psn, UINT64_MAX >> test_random_below(te, 64));
+		else if (test_random_below(te, 16) == 0)
+			sent_ack_word(rig, psn, test_random64(te));
 		break;
 	default:
 		assert_int_equal(sentmap_ack(&rig->map, &rig->pools, psn),
@@ -305,6 +332,25 @@ static void sent_chains(void **state)
 	sent_stop(&rig);
 }
 
+/* Two entropy values that share a place in the table of last PSNs are not taken for one path. */
+static void sent_chains_apart(void **state)
+{
+	static const uint16_t evs[] = {3, 3 + SENT_EV_TAB, 3, 3, 3 + 15 * SENT_EV_TAB, 3};
+	static const bool follows[] = {false, false, false, true, false, false};
+	struct sent_rig rig;
+
+	sent_start(&rig, NB_CHUNK, mrc_psn(0xFFFFFE));
+	for (uint32_t i = 0; i < 6; i++)
+		assert_true(sent_push(&rig, evs[i]));
+	for (int32_t i = 0; i < 6; i++) {
+		mrc_psn_t psn = mrc_psn_add(rig.first, i);
+
+		assert_int_equal(sentmap_at(&rig.map, &rig.pools, psn)->prev,
+			follows[i] ? mrc_psn_add(psn, -1).v : SENT_NO_PREV);
+	}
+	sent_stop(&rig);
+}
+
 static void sent_budget(void **state)
 {
 	struct sent_rig rig;
@@ -328,6 +374,7 @@ int main(void)
 		cmocka_unit_test(rcv_spent_budget),
 		cmocka_unit_test(sent_random_life),
 		cmocka_unit_test(sent_chains),
+		cmocka_unit_test(sent_chains_apart),
 		cmocka_unit_test(sent_budget),
 	};
 
