@@ -336,6 +336,7 @@ struct ep_call {
 	uint16_t ev; /* index; MRC_EV_NONE: any */
 	uint8_t op;  /* enum mrc_ep_op, CALL_QP_PROBE */
 	bool is_asked;
+	bool outrun; /* a later probe of the same value was answered: its own loss is old news */
 };
 
 /* An endpoint response waiting for tx: everything of it is in the request it answers. */

@@ -139,6 +139,7 @@ static struct ep_call *call_begin(struct mrc_sched *s, struct path *path, uint32
 			continue;
 		call->path = path;
 		call->is_asked = false;
+		call->outrun = false;
 		call->asked.timeout_ns = 0;
 		call->op = (uint8_t)op;
 		call->ev = (uint16_t)ev;
@@ -162,8 +163,8 @@ void ep_look(struct mrc_sched *s, uint64_t now_ns, struct path *path)
 
 		if (ev == MRC_EV_NONE)
 			break;
-		if (call_begin(s, path, MRC_EP_EV_PROBE, ev) == NULL)
-			mrc_ev_feedback(path->evs, now_ns, ev, MRC_EV_FB_PROBE_LOST);
+		/* Without room the value waits for its next turn: no probe was lost. */
+		(void)call_begin(s, path, MRC_EP_EV_PROBE, ev);
 		at = mrc_ev_deadline(path->evs);
 	}
 	at = mrc_ev_deadline(path->evs);
@@ -178,7 +179,7 @@ void ep_timeout(struct mrc_sched *s, uint64_t now_ns, struct ep_call *call)
 	struct path *path = call->path;
 
 	MRC_ASSERT(path != NULL);
-	if (call->op == MRC_EP_EV_PROBE && !call->is_asked)
+	if (call->op == MRC_EP_EV_PROBE && !call->is_asked && !call->outrun)
 		mrc_ev_feedback(path->evs, now_ns, call->ev, MRC_EV_FB_PROBE_LOST);
 	tell(s, call, MRC_SCHED_NEVER, 0, false);
 	call_end(s, call);
@@ -247,6 +248,21 @@ static bool call_rtt(const struct ep_call *call, uint64_t now_ns, uint16_t times
 	return true;
 }
 
+/*
+ * Probes of a dead value are still under way when the first one gets through again. Each would end
+ * the row of answers that it takes to revive the value, though it was sent before the row began.
+ */
+static void outrun_older(struct mrc_sched *s, const struct ep_call *answered)
+{
+	for (uint32_t i = 0; i < NB_EP_CALLS; i++) {
+		struct ep_call *call = &s->calls[i];
+
+		if (call->path == answered->path && call->op == MRC_EP_EV_PROBE &&
+			call->ev == answered->ev && call->sent_ns < answered->sent_ns)
+			call->outrun = true;
+	}
+}
+
 /* spec */
 enum mrc_drop ep_response(
 	struct mrc_sched *s, uint64_t now_ns, uint32_t plane, const struct mrc_pkt *pkt)
@@ -265,9 +281,11 @@ enum mrc_drop ep_response(
 		return MRC_DROP_EP_RESPONSE;
 	s->counters.ep_rsp_rx++;
 	wait_learn(s, rtt_ns);
-	if (call->op == MRC_EP_EV_PROBE && !call->is_asked)
+	if (call->op == MRC_EP_EV_PROBE && !call->is_asked) {
+		outrun_older(s, call);
 		mrc_ev_feedback(path->evs, now_ns, call->ev,
 			pkt->flags & MRC_PKT_CE ? MRC_EV_FB_PROBE_MARKED : MRC_EV_FB_PROBE_GOOD);
+	}
 	tell(s, call, rtt_ns, plane, svc_time);
 	call_end(s, call);
 	ep_look(s, now_ns, path);

@@ -142,6 +142,8 @@ static void host_ev_set(struct pair *p, struct pair_host *h)
 	cfg.nb_evs = p->cfg.nb_evs;
 	cfg.nb_planes = (uint8_t)p->cfg.nb_planes;
 	mrc_ev_generate(evs, p->cfg.nb_evs, (uint8_t)p->cfg.nb_planes, cfg.mode, &h->te.env);
+	if (p->cfg.ev_tweak != NULL)
+		p->cfg.ev_tweak(&cfg);
 	PAIR_EQ(p, mrc_ev_create(&cfg, &h->te.env, &h->set), MRC_OK);
 	free(evs);
 }

@@ -134,6 +134,7 @@ struct pair_cfg {
 	const struct mrc_proto *proto; /* NULL: defaults */
 	void (*tweak)(struct mrc_sched_cfg *cfg, int side);
 	void (*attr_tweak)(struct mrc_sched_qp_attr *attr, int side);
+	void (*ev_tweak)(struct mrc_ev_cfg *cfg);
 	void (*trace)(void *ctx, uint64_t now_ns, enum mrc_trace_kind kind, uint64_t a, uint64_t b,
 		uint64_t c);
 };

@@ -264,6 +264,47 @@ static void carrier_lost(void **state)
 	}
 }
 
+static void often_asked(struct mrc_ev_cfg *cfg)
+{
+	cfg->probe_ns = cfg->probe_max_ns = 100 * PAIR_US;
+	cfg->revive_count = 3;
+}
+
+/*
+ * Ten probes are under way when a dead value comes back, and are given up one by one meanwhile.
+ * They were sent before the answered ones: the row of answers goes on. spec: R-3.12.3
+ */
+static void old_probes_do_not_count(void **state)
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+	const struct mrc_ev *ev;
+	struct mrc_ev_set *set;
+
+	pair_test_cfg(&cfg, "old_probes_do_not_count", 107);
+	cfg.ev_tweak = often_asked;
+	cfg.exp_cnt = MRC_EXP_MAX;
+	p = pair_create(&cfg);
+	set = p->hosts[PAIR_A][0].set;
+	ev = mrc_ev_get(set, 5);
+	pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP,
+				  .dir = PAIR_A2B,
+				  .has_ev = true,
+				  .ev = ev->value,
+				  .planes = 1u << ev->plane});
+	pair_load(p, PAIR_A, 0,
+		&(struct pair_load){.count = 100, .depth = 8, .min_len = 9000, .max_len = 9000});
+	pair_finish_faulty(p, 10 * PAIR_S);
+	pair_run(p, 5 * PAIR_MS);
+	PAIR_EQ(p, mrc_ev_state(set, 5), MRC_EV_ASSUMED_BAD);
+	pair_faults_clear(p);
+	pair_run(p, 250 * PAIR_US);
+	PAIR_EQ(p, mrc_ev_state(set, 5), MRC_EV_ASSUMED_BAD);
+	pair_run(p, 100 * PAIR_US);
+	PAIR_EQ(p, mrc_ev_state(set, 5), MRC_EV_GOOD);
+	pair_destroy(p);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(ev_probe),
 	cmocka_unit_test(no_answer),
@@ -271,6 +312,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(port_status),
 	cmocka_unit_test(qp_probe),
 	cmocka_unit_test(carrier_lost),
+	cmocka_unit_test(old_probes_do_not_count),
 };
 
 PAIR_TEST_MAIN(tests)
