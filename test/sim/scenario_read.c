@@ -177,10 +177,12 @@ uint32_t scenario_packet_len(const struct scenario *sc)
 
 uint64_t scenario_rtt_ns(const struct scenario *sc)
 {
-	double hops = sc->fabric.leaves > 1 ? 4 : 2;
 	double bits = (scenario_packet_len(sc) + 120.0 + (double)sc->fabric.overhead_len) * 8;
 	double rate = (double)sc->fabric.rate_bps;
+	double uplink = sc->fabric.uplink_rate_bps ? (double)sc->fabric.uplink_rate_bps : rate;
 	double each = 2 * ((double)sc->fabric.delay_ns + (double)sc->fabric.switch_ns);
+	double host_ns = each + (rate > 0 ? bits / rate * 1e9 : 0);
+	double uplink_ns = each + (uplink > 0 ? bits / uplink * 1e9 : 0);
 
-	return (uint64_t)(hops * (each + (rate > 0 ? bits / rate * 1e9 : 0)));
+	return (uint64_t)(2 * host_ns + (sc->fabric.leaves > 1 ? 2 * uplink_ns : 0));
 }
