@@ -441,7 +441,7 @@ static void feed_path(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 }
 
 static void feed_window(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	const struct mrc_pkt_sack *sack, uint64_t rtt_ns)
+	const struct mrc_pkt_sack *sack, bool probe, uint64_t rtt_ns)
 {
 	struct mrc_nscc_sack word = {.rcvd_units = sack->rcvd_units,
 		.marked = sack->m == MRC_M_SKIP_ONCE,
@@ -452,6 +452,10 @@ static void feed_window(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_q
 	take_rtt(s, now_ns, qp, rtt_ns);
 	if ((qp->flags & QPF_CC) == 0)
 		return;
+	/* A probe has no payload to be serialised on each link: it undercuts the base round trip
+	 * of data, which would then seem to queue, and lower the window's ceiling for good. */
+	if (probe && rtt_ns < mrc_nscc_base_rtt(&qp->cc))
+		word.rtt_ns = mrc_nscc_base_rtt(&qp->cc);
 	(void)mrc_nscc_on_sack(&qp->cc, now_ns, &word);
 	if (s->env.trace != NULL)
 		trace(s, now_ns, MRC_TRACE_WINDOW, qp->qpn, mrc_nscc_cwnd(&qp->cc),
@@ -510,7 +514,7 @@ enum mrc_drop loss_sack(
 	note_spurious(s, qp, pkt, &view);
 	feed_path(s, now_ns, qp, sack, &view, rtt_ns);
 	nb = ack_view(s, qp, &view);
-	feed_window(s, now_ns, qp, sack, rtt_ns);
+	feed_window(s, now_ns, qp, sack, view.probe != NULL, rtt_ns);
 	heard(qp, now_ns);
 	if (view.fresh) {
 		qp->top_units = sack->rcvd_units;

@@ -223,6 +223,34 @@ static void no_sample_from_the_ambiguous(void **state)
 	pair_destroy(p);
 }
 
+/* A probe carries no payload and is faster than data, most of all over slow links: the unloaded
+ * round trip of data is not to be had from it. */
+/* spec */
+static void no_base_from_a_probe(void **state)
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+	struct mrc_nscc_cfg cc = nscc_of(60 * PAIR_US);
+	uint64_t rtt;
+
+	pair_test_cfg(&cfg, "no_base_from_a_probe", 62);
+	cfg.cc = &cc;
+	cfg.delay_ns = 10 * PAIR_US;
+	p = pair_create(&cfg);
+	pair_fault_add(p,
+		&(struct pair_fault){
+			.act = PAIR_DROP, .kinds = PAIR_DATA, .rtx = PAIR_RTX_FIRST, .every = 50});
+	pair_fault_add(p, &(struct pair_fault){
+				  .act = PAIR_DELAY, .kinds = PAIR_DATA, .delay_ns = 20 * PAIR_US});
+	pair_load(p, PAIR_A, 0, &(struct pair_load){.count = 200, .depth = 1, .max_len = 3000});
+	pair_finish_faulty(p, PAIR_S);
+	assert_true(PAIR_COUNTER(p, PAIR_A, tx_probe) > 0);
+	rtt = pair_query(p, PAIR_A, 0).base_rtt_ns;
+	if (rtt < 39 * PAIR_US || rtt > 41 * PAIR_US)
+		pair_fail(p, "base RTT %llu ns, data takes 40 us", (unsigned long long)rtt);
+	pair_destroy(p);
+}
+
 /* Echoed 16-bit stamps: right across their wrap, ignored when older than half their range. */
 static void wire_stamps(uint64_t start_ns, uint64_t delay_ns, bool measurable)
 {
@@ -409,6 +437,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(back_off_recovers),
 	cmocka_unit_test(timers_end),
 	cmocka_unit_test(no_sample_from_the_ambiguous),
+	cmocka_unit_test(no_base_from_a_probe),
 	cmocka_unit_test(wire_stamps_wrap),
 	cmocka_unit_test(clocks_of_any_age),
 	cmocka_unit_test(stalls_and_jumps),
