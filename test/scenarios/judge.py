@@ -741,9 +741,7 @@ SCENARIOS = [
         Variant("eight at once", "s04.json", {"faults": s04_at_once()}, scales=False),
         Variant("uplinks at a quarter", "s04.json", {
             "faults": s04_binding(), "fabric.uplink_rate": "25G"}, scales=False)],
-             s04_judge, not_yet={
-                 "quarter uplinks": "does not settle on uplinks that are exactly full; the cause "
-                                    "(order of paths, window) is not separated yet"}),
+             s04_judge),
     Scenario("s05", "Plane loss and return", "E6, E7, E10", [
         Variant("near", "s05.json", {"faults": s05_ports(), "load.flows": [
             [0, 0, 1, "1MiB"], [0, 1, 0, "1MiB"]]}, scales=False),
@@ -791,8 +789,7 @@ SCENARIOS = [
                                  "queues of unequal length hold back"}),
     Scenario("s15", "Mixed tenants and unequal planes", "stated limitation", [
         Variant(f"{b} %", "s15.json", {"load.background_rate": f"{b}G"}) for b in (25, 50)],
-             s15_judge, not_yet={
-                 "meets 25 %": "the window gives way further than the loaded plane demands"}),
+             s15_judge),
     Scenario("s16", "Soak and restart", "none", [
         Variant("healthy", "s16.json", scales=False),
         Variant("faults", "s16.json", lambda seed: {"faults": s16_faults(seed)}, scales=False)],
