@@ -181,6 +181,7 @@ enum due {
 	DUE_ACK = 1 << 1,
 	DUE_NAK = 1 << 2,
 	DUE_PROBE = 1 << 3, /* requester: probes[] holds one to be sent */
+	DUE_MORE = 1 << 4,  /* further SACKs of a burst, see sack_more */
 };
 
 enum note_kind {
@@ -228,16 +229,19 @@ struct mrc_sched_qp {
 
 	/* responder: delivery */
 	struct rcvmap rcv;
-	mrc_psn_t rx_edge;      /* highest PSN ever granted; never moves back */
-	uint32_t rx_window;     /* PSNs granted now */
-	mrc_psn_t sack_next;    /* where the walk of bitmap bases goes on */
-	mrc_psn_t gap_next;     /* and the one from gap to gap */
-	uint32_t sack_bytes;    /* towards sack_gen_threshold */
-	uint64_t rcvd_len;      /* nominal bytes of new packets */
+	mrc_psn_t rx_edge;   /* highest PSN ever granted; never moves back */
+	uint32_t rx_window;  /* PSNs granted now */
+	mrc_psn_t sack_next; /* where the walk of bitmap bases goes on */
+	mrc_psn_t gap_next;  /* and the one from gap to gap */
+	mrc_psn_t head_next; /* and the one behind the newest arrivals */
+	uint16_t nb_more;    /* SACKs that were joined and whose bitmaps are wanted all the same */
+	uint32_t sack_bytes; /* towards sack_gen_threshold */
+	uint64_t rcvd_len;   /* nominal bytes of new packets */
 	struct trigger trigger; /* of the SACK that is due */
 	struct link due_link;
 	uint8_t due;      /* enum due */
 	uint8_t rtx_turn; /* plane on which the next answer to a repeat begins */
+	bool wide_turn;   /* the last SACK went to the next gap, out of turn */
 	bool gap_turn;    /* the next of these answers goes by gap_next, not by the oldest gap */
 	uint8_t nak_syndrome;
 	uint8_t nb_violations; /* access violations so far (cfg.access_errors) */
@@ -519,9 +523,13 @@ bool sack_nack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, enum mrc_nack_reason reason);
 bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, enum note_kind kind, uint8_t reason);
-/* Fills the SACK that answers `trigger` and moves the walk. */
+/* Fills the SACK that answers `trigger` and moves the walk; more: a further one of a burst. */
 void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	const struct trigger *trigger, struct mrc_pkt *pkt_out);
+	const struct trigger *trigger, bool more, struct mrc_pkt *pkt_out);
+/* A SACK has left: is another one of the burst due? */
+void sack_more(struct mrc_sched_qp *qp);
+void sack_more_probe(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
 void nack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct note *note, struct mrc_pkt *pkt_out);
 
@@ -590,6 +598,7 @@ void probe_forget(struct mrc_sched_qp *qp);
 uint64_t probe_wait_ns(const struct mrc_sched_qp *qp);
 /* After which silence counts as an answer. */
 uint64_t probe_overdue_ns(const struct mrc_sched_qp *qp);
+uint64_t probe_slowest_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t div);
 uint64_t probe_patience_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t wait_ns);
 
 /* ---- timers.c ---- */

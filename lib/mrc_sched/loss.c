@@ -24,6 +24,7 @@ struct view {
 	uint64_t bits;
 	uint64_t sent_ns;    /* when what triggered it left; 0 = not certain */
 	struct probe *probe; /* NULL unless the answer to one */
+	uint64_t rtt_ns;     /* of the trigger, MRC_NSCC_NO_RTT = not certain */
 	uint64_t wait_ns;    /* when the trigger was answered in time: longer than a round trip;
 				else 0 (the peer may have stood still, its queues are not through) */
 	bool fresh;
@@ -187,6 +188,27 @@ static void suspect_chain(struct mrc_sched *s, struct mrc_sched_qp *qp, uint32_t
 	}
 }
 
+/*
+ * A probe was answered: everything that left before it on its entropy value is a suspect. Its own
+ * bitmap may not cover them all.
+ */
+static void suspect_before(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct probe *probe)
+{
+	uint32_t at = sentmap_last_on(&qp->snt, &s->sent, probe->ev);
+
+	while (at != SENT_NO_PREV && sentmap_is_open(&qp->snt, &s->sent, mrc_psn(at))) {
+		const struct sent *sent = sentmap_at(&qp->snt, &s->sent, mrc_psn(at));
+
+		if (sent->rtx != 0)
+			break;
+		if (sent->sent_ns < probe->sent_ns) {
+			suspect_chain(s, qp, at);
+			break;
+		}
+		at = sent->prev;
+	}
+}
+
 /* Packets out of order until UET takes one for lost: max(min(1.5 cwnd, maxwnd), 5 packets). */
 static int32_t distance_of(const struct mrc_sched_qp *qp)
 {
@@ -212,6 +234,25 @@ static bool aged(const struct mrc_sched_qp *qp, const struct view *view)
 	return qp->suspect_ns != 0 && view->sent_ns >= qp->suspect_ns + qp->timeout_ns;
 }
 
+/*
+ * How long before the trigger of an answer a packet must have left to be lost when that answer
+ * lacks it: the slowest round trip of its plane and a quarter. A copy has no chain to judge it by,
+ * and to send it once more for nothing costs little: the slowest round trip and a sixteenth, less
+ * the trigger's own, since when the trigger arrived the copy had been on its way for as much longer
+ * as it left earlier.
+ */
+static uint64_t lead_ns(
+	const struct mrc_sched_qp *qp, const struct view *view, const struct sent *sent)
+{
+	uint64_t slowest_ns, least_ns;
+
+	if (sent->rtx == 0)
+		return probe_patience_ns(qp, sent->ev, view->wait_ns);
+	slowest_ns = probe_slowest_ns(qp, sent->ev, 16);
+	least_ns = slowest_ns / 16;
+	return slowest_ns > view->rtt_ns + least_ns ? slowest_ns - view->rtt_ns : least_ns;
+}
+
 /* A packet in flight that a fresh SACK covers and lacks: is it lost, and why? */
 static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_psn_t psn,
 	const struct sent *sent, int32_t distance, enum loss_cause *cause_out)
@@ -222,8 +263,7 @@ static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_
 		*cause_out = LOSS_ORDER;
 	else if (probe != NULL && sent->ev == probe->ev && sent->sent_ns < probe->sent_ns)
 		*cause_out = LOSS_PROBE;
-	else if (view->wait_ns != 0 &&
-		 sent->sent_ns + probe_patience_ns(qp, sent->ev, view->wait_ns) <= view->sent_ns)
+	else if (view->wait_ns != 0 && sent->sent_ns + lead_ns(qp, view, sent) <= view->sent_ns)
 		*cause_out = LOSS_PROBE; /* overdue even on its own path when the trigger left */
 	else if (aged(qp, view) && sent->sent_ns <= qp->suspect_ns)
 		*cause_out = LOSS_TIMEOUT;
@@ -508,12 +548,15 @@ enum mrc_drop loss_sack(
 		rtt_ns = now_ns - view.probe->sent_ns;
 	else
 		rtt_ns = rtt_of(s, now_ns, qp, view.ack, rtx, sack->timestamp);
+	view.rtt_ns = rtt_ns;
 	view.sent_ns = rtt_ns == MRC_NSCC_NO_RTT ? 0 : now_ns - rtt_ns;
 	if (rtt_ns <= probe_overdue_ns(qp))
 		view.wait_ns = probe_overdue_ns(qp);
 	note_spurious(s, qp, pkt, &view);
 	feed_path(s, now_ns, qp, sack, &view, rtt_ns);
 	nb = ack_view(s, qp, &view);
+	if (view.probe != NULL)
+		suspect_before(s, qp, view.probe);
 	feed_window(s, now_ns, qp, sack, view.probe != NULL, rtt_ns);
 	heard(qp, now_ns);
 	if (view.fresh) {

@@ -90,20 +90,26 @@ static bool silent(const struct mrc_sched_qp *qp)
 	return false;
 }
 
-/*
- * How long an answer of this entropy value may stay away: its plane may be much slower than the
- * others that have answered so far, and of one that never has nothing is known.
- */
-uint64_t probe_patience_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t wait_ns)
+/* Slowest round trip of the plane of an entropy value, its share 1 / div and four deviations; of a
+ * plane that never answered nothing is known. */
+uint64_t probe_slowest_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t div)
 {
 	const struct path *path = qp->path;
 	uint32_t plane = mrc_ev_get(path->evs, ev)->plane;
-	uint64_t least;
 
 	if (path->heard_ns[plane] == 0)
-		least = qp->timeout_ns / 2;
-	else
-		least = path->slow_ns[plane] + path->slow_ns[plane] / 4 + 4 * qp->rttvar_ns;
+		return qp->timeout_ns / 2;
+	return path->slow_ns[plane] + path->slow_ns[plane] / div + 4 * qp->rttvar_ns;
+}
+
+/*
+ * How long an answer of this entropy value may stay away: its plane may be much slower than the
+ * others that have answered so far.
+ */
+uint64_t probe_patience_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t wait_ns)
+{
+	uint64_t least = probe_slowest_ns(qp, ev, 4);
+
 	return wait_ns > least ? wait_ns : least;
 }
 
@@ -308,11 +314,19 @@ void probe_gone(struct mrc_sched *s, uint64_t now_ns, const struct path *path)
 	}
 }
 
+/* Do new packets leave? */
+static bool more_follows(const struct mrc_sched_qp *qp)
+{
+	return qp->sq_cur != qp->sq_tail &&
+	       (uint32_t)mrc_psn_diff(qp->snt.next, qp->snt.una) < qp->tx_window;
+}
+
 /* Asks about everything that waits too long. */
 static void look_overdue(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	uint64_t wait_ns = probe_wait_ns(qp), overdue_ns = probe_overdue_ns(qp);
 	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
+	bool follows = more_follows(qp);
 	uint32_t dead;
 
 	qp->probe_ns = WHEEL_NEVER;
@@ -325,15 +339,19 @@ static void look_overdue(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 		const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
 
 		if (now_ns - sent->sent_ns < wait_ns) {
-			qp->probe_ns = time_add(sent->sent_ns, wait_ns);
-			break;
+			qp->probe_ns = min_u64(qp->probe_ns, time_add(sent->sent_ns, wait_ns));
+			/* What was not sent again left in turn; a copy says nothing of it. While
+			 * new packets follow, path order tells of it for nothing. */
+			if (sent->rtx == 0 || follows)
+				break;
+		} else if (i == 0 || (sent->flags & SENT_LACKED) != 0) {
+			/* The walk of the bitmaps takes several SACKs: that one is late says
+			 * little. */
+			if (!suspect(s, now_ns, qp, psn, dead, overdue_ns))
+				break;
+			if (i == 0)
+				ask_tail(s, qp);
 		}
-		/* The walk of the bitmaps takes several SACKs: that one is late says little. */
-		if ((i == 0 || (sent->flags & SENT_LACKED) != 0) &&
-			!suspect(s, now_ns, qp, psn, dead, overdue_ns))
-			break;
-		if (i == 0)
-			ask_tail(s, qp);
 		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
 	}
 	drop_overdue(now_ns, qp, overdue_ns);

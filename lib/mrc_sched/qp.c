@@ -229,6 +229,8 @@ static int to_rtr(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	qp->rx_edge = mrc_psn_add(qp->rcv.cack, (int32_t)qp->rx_window);
 	qp->sack_next = attr->rq_psn;
 	qp->gap_next = attr->rq_psn;
+	qp->head_next = attr->rq_psn;
+	qp->nb_more = 0;
 	qp->sack_bytes = 0;
 	qp->rcvd_len = 0;
 	qp->due = 0;

@@ -419,5 +419,6 @@ enum mrc_drop resp_probe(
 	if (!rate_ok(&qp->nack_tat_ns, now_ns, s->nack_gap_ns, NACK_DEPTH) ||
 		!sack_note(s, now_ns, qp, pkt, NOTE_PROBE, 0))
 		return MRC_DROP_PROBE_LIMITED;
+	sack_more_probe(s, now_ns, qp, pkt);
 	return MRC_KEEP;
 }

@@ -4,13 +4,17 @@
  * it.
  *
  * Answers of one QP in one burst are joined: one SACK for the last packet that asked for one, one
- * transport ACK. Marked packets, probes and refused packets get an answer of their own (a note),
- * because the mark, the probe's number and the reason belong to exactly one packet.
+ * transport ACK. Where one bitmap cannot tell of all that is out of order, the SACKs that were
+ * joined follow it, so that holes are told of as soon as without bursts. Marked packets, probes and
+ * refused packets get an answer of their own (a note), because the mark, the probe's number and the
+ * reason belong to exactly one packet.
  */
 #include "engine.h"
 
 enum {
-	GAP_WORDS = 16, /* words of the receive map looked at for the next gap */
+	GAP_WORDS = 16,     /* words of the receive map looked at for the next gap */
+	MORE_PER_PROBE = 8, /* SACKs behind the answer to a probe */
+	WIDE_WORDS = 4,     /* out of order, besides the first one */
 };
 
 void sack_ack_want(struct mrc_sched *s, struct mrc_sched_qp *qp, enum due what)
@@ -55,6 +59,49 @@ bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	return true;
 }
 
+/* Bitmap words between the left edge and the newest arrival, less the first one. */
+static uint32_t words_behind(const struct mrc_sched_qp *qp)
+{
+	return qp->rcv.nb_ooo == 0 ? 0
+				   : (uint32_t)(mrc_psn_diff(qp->rcv.max_rcv, qp->rcv.cack) - 1) /
+					     MRC_SACK_BITS;
+}
+
+void sack_more(struct mrc_sched_qp *qp)
+{
+	uint32_t words = words_behind(qp);
+
+	/* More than all of it once is said by nobody's triggers. */
+	if (qp->nb_more > words)
+		qp->nb_more = (uint16_t)words;
+	if (qp->nb_more != 0)
+		qp->due |= DUE_MORE;
+	else
+		qp->due &= (uint8_t)~DUE_MORE;
+}
+
+/*
+ * A probe asks for holes: its answer is followed by SACKs that tell of the next ones. They name a
+ * PSN below everything that the requester waits for, since no packet triggered them.
+ */
+void sack_more_probe(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	uint32_t words = words_behind(qp);
+
+	if (words > MORE_PER_PROBE)
+		words = MORE_PER_PROBE;
+	if (words <= qp->nb_more)
+		return;
+	qp->nb_more = (uint16_t)words;
+	if ((qp->due & DUE_SACK) != 0)
+		return;
+	qp->trigger = trigger_of(now_ns, pkt);
+	qp->trigger.psn = mrc_psn_add(qp->rcv.cack, INT16_MIN);
+	qp->trigger.m = MRC_M_NONE;
+	sack_ack_want(s, qp, DUE_MORE);
+}
+
 /* spec */
 void sack_want(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
@@ -69,6 +116,8 @@ void sack_want(
 			return;
 		}
 	}
+	if ((qp->due & DUE_SACK) != 0)
+		qp->nb_more++;
 	/* An earlier mark that found no note is not lost to a later unmarked packet. */
 	if ((qp->due & DUE_SACK) == 0 || qp->trigger.m == MRC_M_NONE) {
 		qp->trigger = trigger_of(now_ns, pkt);
@@ -143,6 +192,20 @@ static mrc_psn_t next_gap(const struct mrc_sched *s, const struct mrc_sched_qp *
 	return from;
 }
 
+/* Next step of the walk from gap to gap, which begins again at `first`. */
+static mrc_psn_t gap_step(const struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t first)
+{
+	mrc_psn_t base = qp->gap_next;
+
+	if (mrc_psn_lt(base, first) || mrc_psn_lt(qp->rcv.max_rcv, base))
+		base = first;
+	base = next_gap(s, qp, base);
+	if (mrc_psn_lt(qp->rcv.max_rcv, base))
+		base = mrc_psn_add(qp->rcv.cack, 1);
+	qp->gap_next = mrc_psn_add(base, MRC_SACK_BITS);
+	return base;
+}
+
 /*
  * Bitmap base of an answer to a probe or a retransmission: the requester mends holes. Goes from gap
  * to gap, beginning at the oldest, beside the walk over all arrivals; a large window with few holes
@@ -150,18 +213,68 @@ static mrc_psn_t next_gap(const struct mrc_sched *s, const struct mrc_sched_qp *
  */
 static mrc_psn_t walk_gaps(const struct mrc_sched *s, struct mrc_sched_qp *qp)
 {
-	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1), base = qp->gap_next;
+	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1);
 
 	qp->gap_turn = !qp->gap_turn;
 	if (qp->gap_turn)
-		return mrc_psn(low.v - low.v % s->proto.choice.sack_base_align);
-	low = mrc_psn_add(low, MRC_SACK_BITS);
-	if (mrc_psn_lt(base, low) || mrc_psn_lt(qp->rcv.max_rcv, base))
-		base = low;
-	base = next_gap(s, qp, base);
-	if (mrc_psn_lt(qp->rcv.max_rcv, base))
-		base = mrc_psn_add(low, -MRC_SACK_BITS);
-	qp->gap_next = mrc_psn_add(base, MRC_SACK_BITS);
+		return low;
+	return gap_step(s, qp, mrc_psn_add(low, MRC_SACK_BITS));
+}
+
+/* First PSN that no bitmap has told of since it arrived. */
+static mrc_psn_t head(const struct mrc_sched_qp *qp)
+{
+	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1);
+	bool astray =
+		mrc_psn_lt(qp->head_next, low) || mrc_psn_diff(qp->head_next, qp->rcv.max_rcv) > 1;
+
+	return astray ? low : qp->head_next;
+}
+
+/* A bitmap from here on was told. */
+static void head_told(struct mrc_sched_qp *qp, mrc_psn_t base)
+{
+	mrc_psn_t next = head(qp), end = mrc_psn_add(base, MRC_SACK_BITS);
+
+	if (mrc_psn_diff(end, qp->rcv.max_rcv) > 1)
+		end = mrc_psn_add(qp->rcv.max_rcv, 1);
+	qp->head_next = mrc_psn_le(base, next) && mrc_psn_lt(next, end) ? end : next;
+}
+
+/*
+ * Bitmap base of a further SACK: a whole word of new arrivals if there is one, the newest when it
+ * is the last SACK of the burst, else the next gap.
+ */
+static mrc_psn_t walk_more(const struct mrc_sched *s, struct mrc_sched_qp *qp)
+{
+	mrc_psn_t low = mrc_psn_add(qp->rcv.cack, 1), base = head(qp);
+	int32_t untold = mrc_psn_diff(qp->rcv.max_rcv, base) + 1;
+
+	qp->nb_more--;
+	if (untold >= MRC_SACK_BITS)
+		return base;
+	if (untold > 0 && qp->nb_more == 0) {
+		base = mrc_psn_add(qp->rcv.max_rcv, -(MRC_SACK_BITS - 1));
+		return mrc_psn_lt(base, low) ? low : base;
+	}
+	return gap_step(s, qp, low);
+}
+
+/* With few words out of order the walk over all of them is soon through; with many every other
+ * answer goes to the next gap. */
+static mrc_psn_t base_of(
+	const struct mrc_sched *s, struct mrc_sched_qp *qp, const struct trigger *t, bool more)
+{
+	mrc_psn_t base;
+
+	if (more)
+		base = walk_more(s, qp);
+	else if (t->rtx || t->probe)
+		base = walk_gaps(s, qp);
+	else if (words_behind(qp) >= WIDE_WORDS && (qp->wide_turn = !qp->wide_turn))
+		base = gap_step(s, qp, mrc_psn_add(qp->rcv.cack, 1));
+	else
+		return walk(s, qp);
 	return mrc_psn(base.v - base.v % s->proto.choice.sack_base_align);
 }
 
@@ -240,11 +353,14 @@ static int16_t ack_offset(const struct mrc_sched_qp *qp, const struct trigger *t
 
 /* spec */
 void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	const struct trigger *t, struct mrc_pkt *pkt_out)
+	const struct trigger *t, bool more, struct mrc_pkt *pkt_out)
 {
 	struct mrc_pkt_sack *sack = &pkt_out->sack;
-	mrc_psn_t base = t->rtx || t->probe ? walk_gaps(s, qp) : walk(s, qp);
+	mrc_psn_t base = base_of(s, qp, t, more);
 	uint32_t ooo = qp->rcv.nb_ooo;
+
+	if (ooo != 0)
+		head_told(qp, base);
 
 	pkt_out->opcode = MRC_OP_SACK;
 	pkt_out->flags = t->rtx && s->proto.choice.sack_copies_rtx ? MRC_PKT_RTX : 0;

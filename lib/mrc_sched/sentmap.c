@@ -94,6 +94,20 @@ bool sentmap_extend(struct sentmap *map, struct sent_pools *pools)
 	return true;
 }
 
+uint32_t sentmap_last_on(const struct sentmap *map, const struct sent_pools *pools, uint16_t ev)
+{
+	const struct sent_evs *evs;
+	uint32_t last;
+
+	if (map->evs == POOL_NONE)
+		return SENT_NO_PREV;
+	evs = pool_at(&pools->evs, map->evs);
+	last = evs->last[ev % SENT_EV_TAB] ^ (uint32_t)(ev / SENT_EV_TAB) << MRC_PSN_BITS;
+	if (last > MRC_PSN_MASK || !sentmap_covers(map, (mrc_psn_t){last}))
+		return SENT_NO_PREV;
+	return last;
+}
+
 void sentmap_resend(
 	struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn, uint16_t ev, uint64_t now_ns)
 {

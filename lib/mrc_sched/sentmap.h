@@ -191,6 +191,9 @@ mrc_psn_t sentmap_next_flying(
 mrc_psn_t sentmap_next_open(
 	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t from);
 
+/* Last first transmission on an entropy value that may still be judged, SENT_NO_PREV if none. */
+uint32_t sentmap_last_on(const struct sentmap *map, const struct sent_pools *pools, uint16_t ev);
+
 /* Book counted again from the entries. */
 uint64_t sentmap_recount(const struct sentmap *map, const struct sent_pools *pools);
 

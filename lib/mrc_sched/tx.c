@@ -99,7 +99,7 @@ static bool send_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *bu
 			nack_build(s, now_ns, qp, note, &pkt);
 			s->counters.tx_nack++;
 		} else {
-			sack_build(s, now_ns, qp, &note->trigger, &pkt);
+			sack_build(s, now_ns, qp, &note->trigger, false, &pkt);
 			pkt.sack.probe = note->kind == NOTE_PROBE;
 			pkt.sack.probe_id = note->probe_id;
 			s->counters.tx_sack++;
@@ -157,10 +157,16 @@ static bool send_due(
 	if (ev == NULL)
 		return false;
 	if (qp->due & DUE_SACK) {
-		sack_build(s, now_ns, qp, &qp->trigger, &pkt);
+		sack_build(s, now_ns, qp, &qp->trigger, false, &pkt);
 		qp->due &= (uint8_t)~DUE_SACK;
 		qp->trigger.m = MRC_M_NONE;
 		s->counters.tx_sack++;
+		if (__builtin_expect(qp->nb_more != 0, 0))
+			sack_more(qp);
+	} else if (qp->due == DUE_MORE) {
+		sack_build(s, now_ns, qp, &qp->trigger, true, &pkt);
+		s->counters.tx_sack++;
+		sack_more(qp);
 	} else {
 		bool nak = (qp->due & DUE_ACK) == 0;
 
@@ -179,7 +185,8 @@ static void due_done(struct mrc_sched *s, struct mrc_sched_qp *qp)
 		rcvmap_clear(&qp->rcv, &s->rcv_chunks);
 }
 
-static uint32_t send_dues(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n)
+/* Once over the QPs; of further SACKs each sends one. */
+static uint32_t due_round(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n)
 {
 	struct link *l = s->due.next;
 	uint32_t nb = 0;
@@ -189,13 +196,24 @@ static uint32_t send_dues(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf
 
 		if (send_due(s, now_ns, qp, &bufs[nb])) {
 			nb++;
-			if (qp->due != 0)
+			if ((qp->due & ~DUE_MORE) != 0)
 				continue;
 		}
 		l = l->next;
 		if (qp->due == 0)
 			due_done(s, qp);
 	}
+	return nb;
+}
+
+static uint32_t send_dues(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n)
+{
+	uint32_t nb = 0, last;
+
+	do {
+		last = nb;
+		nb += due_round(s, now_ns, bufs + nb, n - nb);
+	} while (nb != last && nb < n && !list_empty(&s->due));
 	return nb;
 }
 
