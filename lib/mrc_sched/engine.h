@@ -482,8 +482,14 @@ static inline uint32_t path_usable(const struct mrc_sched *s, const struct path 
 }
 
 /* ---- mr.c ---- */
-/* The region of a key that covers [addr, addr + len), or NULL. */
-struct mr *mr_find(struct mrc_sched *s, uint32_t key);
+/* The region of a key, or NULL. */
+static inline struct mr *mr_find(struct mrc_sched *s, uint32_t key)
+{
+	struct mr *mr = &s->mrs[key & s->mr_mask];
+
+	return mr->key == key && key != 0 ? mr : NULL;
+}
+
 static inline bool mr_covers(const struct mr *mr, uint64_t iova, uint64_t len)
 {
 	uint64_t off = iova - mr->iova;
@@ -553,8 +559,10 @@ enum req_result {
 	REQ_STARVED, /* no room in the sent map */
 	REQ_FAILED,  /* the QP went to ERR */
 };
-enum req_result req_send_new(
-	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf);
+/* Up to n packets for the first time, fewer when a word of the sent map ends: then the result is
+ * REQ_SENT as well. Otherwise it says why there were no more. */
+uint32_t req_send_new(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	struct mrc_txbuf *bufs, uint32_t n, enum req_result *result_out);
 enum req_result req_send_lost(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf);
 enum req_result req_send_reask(
@@ -602,7 +610,13 @@ uint64_t probe_slowest_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t d
 uint64_t probe_patience_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t wait_ns);
 
 /* ---- timers.c ---- */
-void timer_packet_sent(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+/* Starts what is to run while something is in flight. */
+void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+static inline void timer_packet_sent(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	if (qp->rto_ns == WHEEL_NEVER || qp->probe_ns == WHEEL_NEVER)
+		timer_start(s, now_ns, qp);
+}
 void timer_asked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 void timer_acked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);

@@ -5,13 +5,6 @@
  */
 #include "engine.h"
 
-struct mr *mr_find(struct mrc_sched *s, uint32_t key)
-{
-	struct mr *mr = &s->mrs[key & s->mr_mask];
-
-	return mr->key == key && key != 0 ? mr : NULL;
-}
-
 static int check(const struct mrc_sched *s, const struct mrc_sched_mr *mr)
 {
 	if (mr->pd >= s->cfg.max_pds || !s->pds[mr->pd].used)

@@ -17,10 +17,9 @@
 
 /* ---- posting ---- */
 
-/* Copies the SGEs that are not empty; the sum goes to *len_out. */
+/* Copies the SGEs that are not empty to a work request that is not posted yet, and adds them up. */
 static int take_sges(struct mrc_sched *s, const struct mrc_sched_qp *qp,
-	const struct mrc_sched_send_wr *wr, struct sge *sges_out, uint32_t *nb_out,
-	uint64_t *len_out)
+	const struct mrc_sched_send_wr *wr, struct wqe *wqe, uint64_t *len_out)
 {
 	uint64_t len = 0;
 	uint32_t nb = 0;
@@ -34,12 +33,12 @@ static int take_sges(struct mrc_sched *s, const struct mrc_sched_qp *qp,
 		mr = mr_find(s, sge->lkey);
 		if (mr == NULL || mr->pd != qp->pd || !mr_covers(mr, sge->addr, sge->len))
 			return MRC_ERR_LKEY;
-		sges_out[nb++] = (struct sge){.base = mr->addr + (sge->addr - mr->iova),
+		wqe->sge[nb++] = (struct sge){.base = mr->addr + (sge->addr - mr->iova),
 			.len = sge->len,
 			.lkey = sge->lkey};
 		len += sge->len;
 	}
-	*nb_out = nb;
+	wqe->nb_sge = (uint8_t)nb;
 	*len_out = len;
 	return MRC_OK;
 }
@@ -49,8 +48,7 @@ static int post(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_s
 	uint32_t kind)
 {
 	const uint32_t known = MRC_SEND_SIGNALED | MRC_SEND_SOLICITED | MRC_SEND_FENCE;
-	struct sge sges[MRC_SCHED_MAX_SGE];
-	uint32_t nb_sge, pmtu_mask;
+	uint32_t pmtu_mask;
 	struct wqe *wqe;
 	uint64_t len;
 	int err;
@@ -61,7 +59,8 @@ static int post(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_s
 		return MRC_ERR_FULL;
 	if (wr->nb_sge > qp->max_sge || (wr->flags & ~known) != 0)
 		return MRC_ERR_INVAL;
-	err = take_sges(s, qp, wr, sges, &nb_sge, &len);
+	wqe = sq_at(qp, qp->sq_tail);
+	err = take_sges(s, qp, wr, wqe, &len);
 	if (err != MRC_OK)
 		return err;
 	if (len > UINT64_C(1) << MAX_MSG_LEN_SHIFT)
@@ -69,21 +68,17 @@ static int post(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_s
 	if (len == 0 && s->proto.choice.strict_length)
 		return MRC_ERR_INVAL;
 	pmtu_mask = (1u << qp->pmtu_shift) - 1;
-	wqe = sq_at(qp, qp->sq_tail);
 	wqe->wr_id = wr->wr_id;
 	wqe->raddr = wr->raddr;
 	wqe->rkey = wr->rkey;
 	wqe->len = (uint32_t)len;
 	wqe->nb_pkts = len == 0 ? 1 : (uint32_t)((len + pmtu_mask) >> qp->pmtu_shift);
 	memcpy(wqe->imm, wr->imm, sizeof(wqe->imm));
-	wqe->flags = (uint8_t)kind;
 	if ((wr->flags & MRC_SEND_SIGNALED) != 0 || (qp->flags & QPF_SIG_ALL) != 0)
-		wqe->flags |= WQE_SIGNALED;
+		kind |= WQE_SIGNALED;
 	if ((wr->flags & MRC_SEND_SOLICITED) != 0)
-		wqe->flags |= WQE_SOLICITED;
-	wqe->nb_sge = (uint8_t)nb_sge;
-	for (uint32_t i = 0; i < nb_sge; i++)
-		wqe->sge[i] = sges[i];
+		kind |= WQE_SOLICITED;
+	wqe->flags = (uint8_t)kind;
 	qp->sq_tail++;
 	req_wake(s, qp);
 	return MRC_OK;
@@ -145,10 +140,16 @@ void req_wake(struct mrc_sched *s, struct mrc_sched_qp *qp)
 static bool gather(struct mrc_sched *s, const struct wqe *wqe, uint64_t off, uint32_t len,
 	struct mrc_txbuf *buf)
 {
+	const struct sge *only = &wqe->sge[0];
 	uint32_t i = 0;
 
-	buf->nb_seg = 0;
 	buf->payload_len = (uint16_t)len;
+	if (__builtin_expect(wqe->nb_sge == 1, 1)) {
+		buf->seg[0] = (struct mrc_iov){.base = only->base + off, .len = len};
+		buf->nb_seg = 1;
+		return mr_find(s, only->lkey) != NULL;
+	}
+	buf->nb_seg = 0;
 	while (len > 0) {
 		const struct sge *sge = &wqe->sge[i++];
 		uint32_t part;
@@ -180,39 +181,43 @@ static uint8_t opcode_of(const struct wqe *wqe, uint32_t nr)
 	return first ? MRC_OP_WRITE_FIRST : MRC_OP_WRITE_MIDDLE;
 }
 
-static uint32_t payload_of(const struct mrc_sched_qp *qp, const struct wqe *wqe, uint32_t nr)
-{
-	uint64_t off = (uint64_t)nr << qp->pmtu_shift;
-	uint32_t rest = (uint32_t)(wqe->len - off);
+/* Packet nr of a work request, as it is cut. */
+struct piece {
+	uint32_t nr, len;
+	uint16_t body_len; /* bytes behind the UDP header */
+	uint8_t opcode;
+};
 
-	return rest < 1u << qp->pmtu_shift ? rest : 1u << qp->pmtu_shift;
+static inline struct piece piece_of(const struct mrc_sched *s, const struct mrc_sched_qp *qp,
+	const struct wqe *wqe, uint32_t nr)
+{
+	uint32_t pmtu = 1u << qp->pmtu_shift;
+	uint32_t rest = (uint32_t)(wqe->len - ((uint64_t)nr << qp->pmtu_shift));
+	struct piece piece = {
+		.nr = nr, .len = rest < pmtu ? rest : pmtu, .opcode = opcode_of(wqe, nr)};
+
+	piece.body_len = (uint16_t)(MRC_BTH_LEN + mrc_opcode_table[piece.opcode].ext_len +
+				    (s->cfg.timestamps ? MRC_TSETH_LEN : 0) +
+				    ((piece.len + 3) & ~3u) + MRC_ICRC_LEN);
+	return piece;
 }
 
-/* Bytes behind the UDP header of packet nr. */
-static uint16_t body_of(const struct mrc_sched *s, uint8_t opcode, uint32_t payload_len)
-{
-	return (uint16_t)(MRC_BTH_LEN + mrc_opcode_table[opcode].ext_len +
-			  (s->cfg.timestamps ? MRC_TSETH_LEN : 0) + ((payload_len + 3) & ~3u) +
-			  MRC_ICRC_LEN);
-}
-
-/* Packet nr of a work request: headers and payload. flags: MRC_PKT_RTX, MRC_PKT_ACKREQ. */
+/* Headers and payload of a packet. flags: MRC_PKT_RTX, MRC_PKT_ACKREQ. */
 /* spec */
 static bool put_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	const struct wqe *wqe, uint32_t nr, uint32_t flags, const struct mrc_ev *ev,
+	const struct wqe *wqe, const struct piece *piece, uint32_t flags, const struct mrc_ev *ev,
 	struct mrc_txbuf *buf)
 {
-	uint64_t off = (uint64_t)nr << qp->pmtu_shift;
-	uint32_t len = payload_of(qp, wqe, nr);
+	uint64_t off = (uint64_t)piece->nr << qp->pmtu_shift;
 	struct mrc_pkt pkt;
 
-	if (!gather(s, wqe, off, len, buf))
+	if (!gather(s, wqe, off, piece->len, buf))
 		return false;
-	pkt.opcode = opcode_of(wqe, nr);
+	pkt.opcode = piece->opcode;
 	if (s->cfg.timestamps)
 		flags |= MRC_PKT_TS;
 	if ((wqe->flags & (WQE_SOLICITED | WQE_IMM)) == (WQE_SOLICITED | WQE_IMM) &&
-		nr + 1 == wqe->nb_pkts)
+		piece->nr + 1 == wqe->nb_pkts)
 		flags |= MRC_PKT_SE;
 	if (s->proto.choice.tsr)
 		flags |= MRC_PKT_TSR;
@@ -222,9 +227,9 @@ static bool put_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	else
 		pkt.cls = flags & MRC_PKT_RTX ? MRC_CLASS_TRIMMABLE_RETX : MRC_CLASS_TRIMMABLE;
 	pkt.ecn = MRC_ECN_ECT0;
-	pkt.pad = (uint8_t)(-len & 3);
+	pkt.pad = (uint8_t)(-piece->len & 3);
 	pkt.dqpn = qp->dest_qpn;
-	pkt.psn = mrc_psn_add(wqe->first_psn, (int32_t)nr);
+	pkt.psn = mrc_psn_add(wqe->first_psn, (int32_t)piece->nr);
 	pkt.write.va = wqe->raddr + off;
 	pkt.write.rkey = wqe->rkey;
 	pkt.write.dma_len = wqe->len;
@@ -233,21 +238,14 @@ static bool put_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	pkt.write.timestamp = ts_of(now_ns);
 	memcpy(pkt.write.imm, wqe->imm, sizeof(pkt.write.imm));
 	buf->pad = pkt.pad;
-	tx_header(s, qp->path, ev, &pkt, body_of(s, pkt.opcode, len), buf);
+	tx_header(s, qp->path, ev, &pkt, piece->body_len, buf);
 	return true;
 }
 
-static uint16_t nominal(const struct mrc_sched *s, const struct mrc_sched_qp *qp,
-	const struct wqe *wqe, uint32_t nr)
-{
-	return (uint16_t)(MRC_UDP_LEN + body_of(s, opcode_of(wqe, nr), payload_of(qp, wqe, nr)) +
-			  NOMINAL_EXTRA);
-}
-
 /* The congestion window; one packet may always be in flight. */
-static bool cwnd_open(const struct mrc_sched_qp *qp, uint32_t size)
+static bool cwnd_open(const struct mrc_sched_qp *qp, uint32_t size, bool nothing_out)
 {
-	return (qp->flags & QPF_CC) == 0 || mrc_nscc_may_send(&qp->cc, size) || qp->snt.book == 0;
+	return (qp->flags & QPF_CC) == 0 || mrc_nscc_may_send(&qp->cc, size) || nothing_out;
 }
 
 static uint32_t pick_ev(
@@ -263,7 +261,8 @@ static uint32_t pick_ev(
  * that a window admits, the last immediate that may be in flight, else one packet in
  * ackreq_interval.
  */
-static bool asks(const struct mrc_sched *s, const struct mrc_sched_qp *qp, const struct wqe *wqe)
+static bool asks(const struct mrc_sched *s, const struct mrc_sched_qp *qp, const struct wqe *wqe,
+	mrc_psn_t next)
 {
 	bool last = qp->cur_pkt + 1 == wqe->nb_pkts;
 
@@ -273,7 +272,7 @@ static bool asks(const struct mrc_sched *s, const struct mrc_sched_qp *qp, const
 		return true;
 	if (qp->since_ask + 1 >= s->proto.choice.ackreq_interval)
 		return true;
-	if ((uint32_t)mrc_psn_diff(qp->snt.next, qp->snt.una) + 1 >= qp->tx_window)
+	if ((uint32_t)mrc_psn_diff(next, qp->snt.una) + 1 >= qp->tx_window)
 		return true;
 	return (qp->flags & QPF_CC) != 0 && mrc_nscc_wants_ack(&qp->cc);
 }
@@ -295,9 +294,9 @@ static enum req_result lost_region(
 }
 
 /* spec */
-static void begin_message(struct mrc_sched_qp *qp, struct wqe *wqe)
+static void begin_message(struct mrc_sched_qp *qp, struct wqe *wqe, mrc_psn_t next)
 {
-	wqe->first_psn = qp->snt.next;
+	wqe->first_psn = next;
 	wqe->msn = qp->next_msn;
 	wqe->rqmsn = mrc_msn(0);
 	qp->next_msn = mrc_msn_add(qp->next_msn, 1);
@@ -308,50 +307,80 @@ static void begin_message(struct mrc_sched_qp *qp, struct wqe *wqe)
 	}
 }
 
+/* The next packet of the QP, the first of its run or one more. */
 /* spec */
-enum req_result req_send_new(
-	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
+static inline enum req_result send_new(struct mrc_sched *s, uint64_t now_ns,
+	struct mrc_sched_qp *qp, uint32_t planes, struct sent_run *run, struct mrc_txbuf *buf)
 {
 	struct wqe *wqe = sq_at(qp, qp->sq_cur);
 	struct sent sent = {.sent_ns = now_ns, .slot = (uint16_t)(qp->sq_cur & qp->sq_mask)};
-	uint32_t flags = 0, at = qp->sq_cur, ev;
+	uint32_t flags = 0, ev;
+	struct piece piece;
 
 	if (qp->sq_cur == qp->sq_tail)
 		return REQ_NOTHING;
-	if ((uint32_t)mrc_psn_diff(qp->snt.next, qp->snt.una) >= qp->tx_window)
+	if ((uint32_t)mrc_psn_diff(run->next, qp->snt.una) >= qp->tx_window)
 		return REQ_CLOSED;
 	if (qp->cur_pkt == 0 && (wqe->flags & WQE_IMM) != 0 && qp->nb_imm >= qp->max_wimm)
 		return REQ_CLOSED;
-	sent.size = nominal(s, qp, wqe, qp->cur_pkt);
-	if (!cwnd_open(qp, sent.size))
+	piece = piece_of(s, qp, wqe, qp->cur_pkt);
+	sent.size = (uint16_t)(MRC_UDP_LEN + piece.body_len + NOMINAL_EXTRA);
+	if (!cwnd_open(qp, sent.size, qp->snt.book == 0 && run->sent == NULL))
 		return REQ_CLOSED;
-	if (!sentmap_reserve(&qp->snt, &s->sent))
-		return REQ_STARVED;
-	ev = pick_ev(s, now_ns, qp, MRC_EV_NONE);
+	if (run->sent == NULL) {
+		if (!sentmap_reserve(&qp->snt, &s->sent))
+			return REQ_STARVED;
+		sentmap_run_begin(&qp->snt, &s->sent, run);
+	}
+	ev = mrc_ev_next(qp->path->evs, &qp->cursor, now_ns, planes, MRC_EV_NONE);
 	if (ev == MRC_EV_NONE)
 		return REQ_NO_PATH;
 	sent.ev = (uint16_t)ev;
 	if (qp->cur_pkt == 0)
-		begin_message(qp, wqe);
+		begin_message(qp, wqe, run->next);
 	if (qp->flags & QPF_CC)
 		mrc_nscc_on_sent(&qp->cc, sent.size);
-	if (asks(s, qp, wqe))
+	if (asks(s, qp, wqe, run->next))
 		flags = MRC_PKT_ACKREQ;
-	if (!put_write(s, now_ns, qp, wqe, qp->cur_pkt, flags, mrc_ev_get(qp->path->evs, ev), buf))
-		return lost_region(s, now_ns, qp, at);
+	if (!put_write(s, now_ns, qp, wqe, &piece, flags, mrc_ev_get(qp->path->evs, ev), buf))
+		return REQ_FAILED;
 	qp->since_ask++;
 	if (flags != 0)
-		note_ask(s, now_ns, qp, qp->snt.next, at);
-	sentmap_push(&qp->snt, &s->sent, &sent);
-	s->counters.tx_data_packets++;
-	s->counters.tx_data_bytes += buf->payload_len;
+		note_ask(s, now_ns, qp, run->next, qp->sq_cur);
+	sentmap_run_add(run, &sent);
 	s->counters.planes[buf->plane].tx_data_packets++;
 	if (++qp->cur_pkt == wqe->nb_pkts) {
 		qp->cur_pkt = 0;
 		qp->sq_cur++;
 	}
-	timer_packet_sent(s, now_ns, qp);
 	return REQ_SENT;
+}
+
+uint32_t req_send_new(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	struct mrc_txbuf *bufs, uint32_t n, enum req_result *result_out)
+{
+	struct sent_run run = {.una = qp->snt.una, .next = qp->snt.next};
+	uint32_t room = sentmap_run_room(&qp->snt), nb = 0;
+	uint32_t planes = path_usable(s, qp->path) & qp->fit_planes;
+	enum req_result result = REQ_SENT;
+	uint64_t bytes = 0;
+
+	for (n = n < room ? n : room; nb < n; nb++) {
+		result = send_new(s, now_ns, qp, planes, &run, &bufs[nb]);
+		if (result != REQ_SENT)
+			break;
+		bytes += bufs[nb].payload_len;
+	}
+	*result_out = result;
+	if (nb != 0) {
+		sentmap_run_end(&qp->snt, &s->sent, &run);
+		s->counters.tx_data_packets += nb;
+		s->counters.tx_data_bytes += bytes;
+		timer_packet_sent(s, now_ns, qp);
+	}
+	if (__builtin_expect(result == REQ_FAILED, 0))
+		(void)lost_region(s, now_ns, qp, qp->sq_cur);
+	return nb;
 }
 
 /* Send queue index of a sent-map entry's work request. */
@@ -365,6 +394,7 @@ enum req_result req_send_lost(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
 {
 	uint32_t flags = MRC_PKT_RTX, at, nr, ev;
+	struct piece piece;
 	struct sent *sent;
 	struct wqe *wqe;
 	mrc_psn_t psn;
@@ -377,7 +407,7 @@ enum req_result req_send_lost(
 		return REQ_CLOSED;
 #endif
 	sent = sentmap_at(&qp->snt, &s->sent, psn);
-	if (!cwnd_open(qp, sent->size) && (qp->flags & QPF_FORCE) == 0)
+	if (!cwnd_open(qp, sent->size, qp->snt.book == 0) && (qp->flags & QPF_FORCE) == 0)
 		return REQ_CLOSED;
 	ev = pick_ev(s, now_ns, qp, sent->ev);
 	if (ev == MRC_EV_NONE)
@@ -388,7 +418,8 @@ enum req_result req_send_lost(
 	MRC_ASSERT(nr < wqe->nb_pkts && (int32_t)(at - qp->sq_done) >= 0);
 	if (nr + 1 == wqe->nb_pkts || mrc_psn_eq(mrc_psn_add(psn, 1), qp->snt.next))
 		flags |= MRC_PKT_ACKREQ;
-	if (!put_write(s, now_ns, qp, wqe, nr, flags, mrc_ev_get(qp->path->evs, ev), buf))
+	piece = piece_of(s, qp, wqe, nr);
+	if (!put_write(s, now_ns, qp, wqe, &piece, flags, mrc_ev_get(qp->path->evs, ev), buf))
 		return lost_region(s, now_ns, qp, at);
 	qp->flags &= (uint16_t)~QPF_FORCE;
 	if (qp->flags & QPF_CC)
@@ -406,6 +437,7 @@ enum req_result req_send_reask(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
 {
 	struct wqe *wqe = sq_at(qp, qp->ask_slot);
+	struct piece piece;
 	uint32_t nr, ev;
 
 	if ((qp->flags & QPF_REASK) == 0)
@@ -421,7 +453,8 @@ enum req_result req_send_reask(
 	nr = (uint32_t)mrc_psn_diff(qp->ask_psn, wqe->first_psn) & MRC_PSN_MASK;
 	MRC_ASSERT(nr < wqe->nb_pkts);
 	/* Not in the congestion book: the responder counts no duplicate in rcvd_bytes. */
-	if (!put_write(s, now_ns, qp, wqe, nr, MRC_PKT_RTX | MRC_PKT_ACKREQ,
+	piece = piece_of(s, qp, wqe, nr);
+	if (!put_write(s, now_ns, qp, wqe, &piece, MRC_PKT_RTX | MRC_PKT_ACKREQ,
 		    mrc_ev_get(qp->path->evs, ev), buf))
 		return lost_region(s, now_ns, qp, qp->ask_slot);
 	qp->flags &= (uint16_t)~QPF_REASK;

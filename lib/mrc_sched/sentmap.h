@@ -116,42 +116,90 @@ static inline bool sentmap_reserve(struct sentmap *map, struct sent_pools *pools
 	return __builtin_expect(id != POOL_NONE, 1) || sentmap_extend(map, pools);
 }
 
-/* PSN before this one on the same EV that may still be judged, SENT_NO_PREV if none. */
-static inline uint32_t sentmap_chain(
-	struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn, uint16_t ev)
-{
-	struct sent_evs *evs = pool_at(&pools->evs, map->evs);
-	uint32_t *last = &evs->last[ev % SENT_EV_TAB];
-	uint32_t high = (uint32_t)(ev / SENT_EV_TAB) << MRC_PSN_BITS, prev = *last ^ high;
+/*
+ * First transmissions of one burst on their way into the map, PSNs of one word: recorded one by
+ * one, and entered into words and sums together.
+ */
+struct sent_run {
+	struct sent *sent; /* place of the next one */
+	uint32_t *last;    /* struct sent_evs */
+	mrc_psn_t una, next;
+	uint32_t total;
+};
 
-	*last = psn.v | high;
+/* How many PSNs a run that begins at `next` can take. */
+static inline uint32_t sentmap_run_room(const struct sentmap *map)
+{
+	return 64 - (map->next.v & 63);
+}
+
+/* After sentmap_reserve. */
+static inline void sentmap_run_begin(
+	const struct sentmap *map, const struct sent_pools *pools, struct sent_run *run_out)
+{
+	struct sent_chunk *chunk = sentmap_chunk(map, pools, map->next);
+	struct sent_evs *evs = pool_at(&pools->evs, map->evs);
+
+	MRC_ASSERT(chunk != NULL);
+	*run_out = (struct sent_run){.sent = &chunk->sent[map_bit(map->next)],
+		.last = evs->last,
+		.una = map->una,
+		.next = map->next,
+		.total = map->total};
+}
+
+/* PSN before this one on the same EV that may still be judged, SENT_NO_PREV if none. */
+static inline uint32_t sentmap_run_chain(const struct sent_run *run, uint16_t ev)
+{
+	uint32_t *last = &run->last[ev % SENT_EV_TAB];
+	uint32_t high = (uint32_t)(ev / SENT_EV_TAB) << MRC_PSN_BITS, prev = *last ^ high;
+	uint32_t window = (run->next.v - run->una.v) & MRC_PSN_MASK;
+
+	*last = run->next.v | high;
 	/* Another value of the same place, or none yet, leaves bits above the PSN. */
-	if (prev > MRC_PSN_MASK || !sentmap_covers(map, (mrc_psn_t){prev}))
+	if (prev > MRC_PSN_MASK || ((run->next.v - 1 - prev) & MRC_PSN_MASK) >= window)
 		return SENT_NO_PREV;
 	return prev;
 }
 
-/* Records `next` as sent (after sentmap_reserve) and steps. Of `sent` counts what is known when a
- * packet leaves for the first time: sent_ns, size, slot, ev. */
-static inline void sentmap_push(
-	struct sentmap *map, struct sent_pools *pools, const struct sent *sent)
+/* Of `sent` counts what is known when a packet leaves for the first time: sent_ns, size, slot,
+ * ev. */
+static inline void sentmap_run_add(struct sent_run *run, const struct sent *sent)
 {
-	mrc_psn_t psn = map->next;
-	struct sent_chunk *chunk = sentmap_chunk(map, pools, psn);
-	uint32_t bit = map_bit(psn);
-
-	MRC_ASSERT(chunk != NULL);
-	map->total += sent->size;
-	chunk->sent[bit] = (struct sent){.sent_ns = sent->sent_ns,
-		.prev = sentmap_chain(map, pools, psn, sent->ev),
+	run->total += sent->size;
+	*run->sent++ = (struct sent){.sent_ns = sent->sent_ns,
+		.prev = sentmap_run_chain(run, sent->ev),
 		.size = sent->size,
 		.slot = sent->slot,
 		.ev = sent->ev,
-		.total = map->total};
-	chunk->open[bit >> 6] |= UINT64_C(1) << (bit & 63);
-	map->nb_open++;
-	map->book += sent->size;
-	map->next = mrc_psn_add(psn, 1);
+		.total = run->total};
+	run->next = mrc_psn_add(run->next, 1);
+}
+
+/* Not for an empty run. */
+static inline void sentmap_run_end(
+	struct sentmap *map, const struct sent_pools *pools, const struct sent_run *run)
+{
+	struct sent_chunk *chunk = sentmap_chunk(map, pools, map->next);
+	uint32_t nb = (run->next.v - map->next.v) & MRC_PSN_MASK, from = map->next.v & 63;
+
+	MRC_ASSERT(nb - 1 < 64 - from);
+	chunk->open[map_bit(map->next) >> 6] |= UINT64_MAX >> (64 - nb) << from;
+	map->nb_open += nb;
+	map->book += (uint32_t)(run->total - map->total);
+	map->total = run->total;
+	map->next = run->next;
+}
+
+/* Records `next` as sent (after sentmap_reserve) and steps. */
+static inline void sentmap_push(
+	struct sentmap *map, const struct sent_pools *pools, const struct sent *sent)
+{
+	struct sent_run run;
+
+	sentmap_run_begin(map, pools, &run);
+	sentmap_run_add(&run, sent);
+	sentmap_run_end(map, pools, &run);
 }
 
 /* A lost PSN leaves again. */

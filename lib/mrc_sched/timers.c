@@ -87,7 +87,7 @@ void timer_stop(struct mrc_sched *s, struct mrc_sched_qp *qp)
 	wheel_remove(&s->wheel, &qp->timer);
 }
 
-void timer_packet_sent(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	bool changed = false;
 

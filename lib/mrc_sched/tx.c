@@ -285,12 +285,15 @@ static uint32_t send_new_all(
 	while (nb < n && !list_empty(&s->ready)) {
 		struct mrc_sched_qp *qp =
 			LIST_OWNER(s->ready.next, struct mrc_sched_qp, ready_link);
+		uint32_t left = n - nb < TX_QUANTUM ? n - nb : TX_QUANTUM;
 		enum req_result result = REQ_SENT;
 
 		__builtin_prefetch(s->ready.next->next);
-		for (uint32_t i = 0; i < TX_QUANTUM && nb < n && result == REQ_SENT; i++) {
-			result = req_send_new(s, now_ns, qp, &bufs[nb]);
-			nb += result == REQ_SENT;
+		while (left > 0 && result == REQ_SENT) {
+			uint32_t sent = req_send_new(s, now_ns, qp, &bufs[nb], left, &result);
+
+			nb += sent;
+			left -= sent;
 		}
 		if (result == REQ_SENT) {
 			list_remove(&qp->ready_link);
