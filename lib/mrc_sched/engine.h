@@ -632,8 +632,36 @@ void timer_set(struct mrc_sched *s, struct wheel_node *node, uint64_t at_ns);
 bool timer_count_retry(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 
 /* ---- tx.c ---- */
-/* Writes a control or data packet's header into buf; body_len as struct mrc_template_vary. */
-void tx_header(struct mrc_sched *s, const struct path *path, const struct mrc_ev *ev,
+/* Writes a packet's header into buf and counts it; body_len as struct mrc_template_vary. Returns
+ * the length up to the BTH. */
+static inline uint32_t tx_put(struct mrc_sched *s, const struct path *path, const struct mrc_ev *ev,
+	const struct mrc_pkt *pkt, uint16_t body_len, struct mrc_txbuf *buf)
+{
+	const struct mrc_template *tmpl = &path->tmpl[ev->plane];
+	struct mrc_template_vary vary = {.ev = ev->value,
+		.cls = pkt->cls,
+		.ecn = pkt->ecn,
+		.body_len = body_len,
+		.srv6_dst = (const struct mrc_gid *)(const void *)ev->srv6_dst,
+		.srv6_seg = (const struct mrc_gid *)(const void *)ev->srv6_seg};
+	uint32_t len = mrc_template_put(tmpl, &s->proto, &vary, buf->hdr);
+	const uint8_t *end = mrc_pkt_put_transport(&s->proto, pkt, buf->hdr + len);
+	struct mrc_sched_plane_counters *plane = &s->counters.planes[ev->plane];
+
+	MRC_ASSERT((path->peer->known >> ev->plane & 1) != 0);
+	MRC_ASSERT(end - buf->hdr <= MRC_HDR_ROOM);
+	buf->hdr_len = (uint16_t)(end - buf->hdr);
+	buf->ip_off = tmpl->ip_off;
+	buf->plane = ev->plane;
+	buf->cls = pkt->cls;
+	s->counters.tx_packets++;
+	plane->tx_packets++;
+	plane->tx_bytes += len + body_len;
+	return len;
+}
+
+/* The same for a packet without payload, whole. */
+void tx_control(struct mrc_sched *s, const struct path *path, const struct mrc_ev *ev,
 	const struct mrc_pkt *pkt, uint16_t body_len, struct mrc_txbuf *buf);
 
 /* ---- ep.c ---- */

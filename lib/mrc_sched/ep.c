@@ -479,7 +479,7 @@ static void put_call(struct mrc_sched *s, uint64_t now_ns, const struct ep_call 
 	pkt.ep.op = call->op;
 	pkt.ep.timestamp = ts_of(now_ns);
 	pkt.ep.port_mask = call->op == MRC_EP_PORT_STATUS ? ports : 0;
-	tx_header(s, call->path, ev, &pkt, MRC_BTH_LEN + MRC_ERTH_LEN + MRC_ICRC_LEN, buf);
+	tx_control(s, call->path, ev, &pkt, MRC_BTH_LEN + MRC_ERTH_LEN + MRC_ICRC_LEN, buf);
 	s->counters.ep_req_tx++;
 }
 

@@ -411,7 +411,7 @@ void probe_put(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, st
 	pkt.probe.spdcid = (uint16_t)qp->qpn;
 	pkt.probe.dpdcid = (uint16_t)qp->dest_qpn;
 	pkt.probe.vendor_info = (uint8_t)choice->vendor_info;
-	tx_header(s, qp->path, mrc_ev_get(qp->path->evs, probe->ev), &pkt,
+	tx_control(s, qp->path, mrc_ev_get(qp->path->evs, probe->ev), &pkt,
 		MRC_BTH_LEN + MRC_PETH_LEN + MRC_ICRC_LEN, buf);
 	s->counters.tx_probe++;
 }

@@ -210,6 +210,7 @@ static bool put_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 {
 	uint64_t off = (uint64_t)piece->nr << qp->pmtu_shift;
 	struct mrc_pkt pkt;
+	uint32_t bth_off;
 
 	if (!gather(s, wqe, off, piece->len, buf))
 		return false;
@@ -238,7 +239,8 @@ static bool put_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	pkt.write.timestamp = ts_of(now_ns);
 	memcpy(pkt.write.imm, wqe->imm, sizeof(pkt.write.imm));
 	buf->pad = pkt.pad;
-	tx_header(s, qp->path, ev, &pkt, piece->body_len, buf);
+	bth_off = tx_put(s, qp->path, ev, &pkt, piece->body_len, buf);
+	buf->ts_off = s->cfg.timestamps ? (uint16_t)(bth_off + MRC_BTH_LEN + MRC_METH_LEN) : 0;
 	return true;
 }
 

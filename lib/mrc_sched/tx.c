@@ -5,39 +5,14 @@
  */
 #include "engine.h"
 
-void tx_header(struct mrc_sched *s, const struct path *path, const struct mrc_ev *ev,
+void tx_control(struct mrc_sched *s, const struct path *path, const struct mrc_ev *ev,
 	const struct mrc_pkt *pkt, uint16_t body_len, struct mrc_txbuf *buf)
 {
-	const struct mrc_template *tmpl = &path->tmpl[ev->plane];
-	struct mrc_template_vary vary = {.ev = ev->value,
-		.cls = pkt->cls,
-		.ecn = pkt->ecn,
-		.body_len = body_len,
-		.srv6_dst = (const struct mrc_gid *)(const void *)ev->srv6_dst,
-		.srv6_seg = (const struct mrc_gid *)(const void *)ev->srv6_seg};
-	uint32_t len = mrc_template_put(tmpl, &s->proto, &vary, buf->hdr);
-	const uint8_t *end = mrc_pkt_put_transport(&s->proto, pkt, buf->hdr + len);
-	struct mrc_sched_plane_counters *plane = &s->counters.planes[ev->plane];
-
-	MRC_ASSERT((path->peer->known >> ev->plane & 1) != 0);
-	MRC_ASSERT(end - buf->hdr <= MRC_HDR_ROOM);
-	buf->hdr_len = (uint16_t)(end - buf->hdr);
-	buf->ip_off = tmpl->ip_off;
-	buf->plane = ev->plane;
-	buf->cls = pkt->cls;
-	if (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) {
-		buf->pad = pkt->pad;
-		buf->ts_off =
-			pkt->flags & MRC_PKT_TS ? (uint16_t)(len + MRC_BTH_LEN + MRC_METH_LEN) : 0;
-	} else {
-		buf->pad = 0;
-		buf->ts_off = 0;
-		buf->payload_len = 0;
-		buf->nb_seg = 0;
-	}
-	s->counters.tx_packets++;
-	plane->tx_packets++;
-	plane->tx_bytes += len + body_len;
+	(void)tx_put(s, path, ev, pkt, body_len, buf);
+	buf->pad = 0;
+	buf->ts_off = 0;
+	buf->payload_len = 0;
+	buf->nb_seg = 0;
 }
 
 /* ---- control ---- */
@@ -73,7 +48,7 @@ static bool send_control(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 
 	MRC_ASSERT(pkt->dqpn == qp->dest_qpn);
 	pkt->ecn = MRC_ECN_NOT_ECT;
-	tx_header(s, qp->path, ev, pkt, body, buf);
+	tx_control(s, qp->path, ev, pkt, body, buf);
 	return true;
 }
 
