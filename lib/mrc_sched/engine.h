@@ -521,9 +521,22 @@ void resp_in_error(
 enum mrc_drop imm_check(const struct mrc_sched_qp *qp, mrc_msn_t rqmsn);
 /* A message's turn has come: hook, receive completion. */
 enum mrc_drop imm_release(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct rcv_rec *rec);
+/* All of that for a message without immediate. */
+static inline void imm_placed(
+	struct mrc_sched *s, struct mrc_sched_qp *qp, uint64_t va, uint32_t len)
+{
+	if (s->cfg.hooks.placed != NULL)
+		s->cfg.hooks.placed(s->cfg.hooks.ctx, qp, va, len);
+	qp->rx_msn = (qp->rx_msn + 1) & 0xFFFFFF;
+}
 void sack_want(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
-void sack_ack_want(struct mrc_sched *s, struct mrc_sched_qp *qp, enum due what);
+static inline void sack_ack_want(struct mrc_sched *s, struct mrc_sched_qp *qp, enum due what)
+{
+	qp->due |= (uint8_t)what;
+	list_want(&s->due, &qp->due_link);
+}
+
 /* False: above the rate at which this QP's NACKs may leave. */
 bool sack_nack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, enum mrc_nack_reason reason);

@@ -46,8 +46,6 @@ enum mrc_drop imm_release(struct mrc_sched *s, struct mrc_sched_qp *qp, const st
 	/* There is no "receiver not ready": the receive must have been posted before its turn. */
 	if (imm && qp->rq_head == qp->rq_tail)
 		return MRC_DROP_RQ_EMPTY;
-	if (s->cfg.hooks.placed != NULL)
-		s->cfg.hooks.placed(s->cfg.hooks.ctx, qp, rec->va, rec->len);
-	qp->rx_msn = (qp->rx_msn + 1) & 0xFFFFFF;
+	imm_placed(s, qp, rec->va, rec->len);
 	return imm ? receive(s, qp, rec) : MRC_KEEP;
 }

@@ -83,7 +83,7 @@ void rcvmap_set(struct rcvmap *map, struct rcv_chunk *chunk, mrc_psn_t psn)
 		map->max_rcv = psn;
 }
 
-void rcvmap_step(struct rcvmap *map, struct pool *pool)
+void rcvmap_step_held(struct rcvmap *map, struct pool *pool)
 {
 	mrc_psn_t psn = mrc_psn_add(map->cack, 1);
 
@@ -91,7 +91,7 @@ void rcvmap_step(struct rcvmap *map, struct pool *pool)
 	map->cack = psn;
 	if (map->nb_ooo == 0)
 		map->max_rcv = psn;
-	if (map->nb_chunks != 0 && map_bit(psn) == MAP_CHUNK_PSNS - 1)
+	if (map_bit(psn) == MAP_CHUNK_PSNS - 1)
 		slot_drop(map, pool, slot_of(map, psn));
 }
 

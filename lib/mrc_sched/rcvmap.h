@@ -70,8 +70,18 @@ static inline bool rcvmap_at_edge(const struct rcvmap *map, mrc_psn_t psn)
 {
 	return psn.v == ((map->cack.v + 1) & MRC_PSN_MASK);
 }
+/* rcvmap_step while something is held above the edge, or was. */
+void rcvmap_step_held(struct rcvmap *map, struct pool *pool);
 /* The PSN at the edge arrived: the left edge moves over it, and over it only. */
-void rcvmap_step(struct rcvmap *map, struct pool *pool);
+static inline void rcvmap_step(struct rcvmap *map, struct pool *pool)
+{
+	if (__builtin_expect(map->nb_chunks != 0, 0)) {
+		rcvmap_step_held(map, pool);
+		return;
+	}
+	map->cack = mrc_psn_add(map->cack, 1);
+	map->max_rcv = map->cack;
+}
 
 /* The furthest the left edge can go: last of the run of received PSNs behind cack. */
 mrc_psn_t rcvmap_run_end(const struct rcvmap *map, const struct pool *pool);

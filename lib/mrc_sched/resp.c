@@ -9,14 +9,20 @@
 
 #include <string.h>
 
+/* What kind of packet it is: enum mrc_opcode_flag. */
+static inline uint32_t kind_of(const struct mrc_pkt *pkt)
+{
+	return mrc_opcode_table[pkt->opcode].flags;
+}
+
 static bool is_last(const struct mrc_pkt *pkt)
 {
-	return (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_LAST) != 0;
+	return (kind_of(pkt) & MRC_OPF_LAST) != 0;
 }
 
 static bool has_imm(const struct mrc_pkt *pkt)
 {
-	return (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_IMMDT) != 0;
+	return (kind_of(pkt) & MRC_OPF_IMMDT) != 0;
 }
 
 static bool is_empty(const struct mrc_pkt *pkt)
@@ -27,12 +33,13 @@ static bool is_empty(const struct mrc_pkt *pkt)
 /* ---- checks ---- */
 
 /* spec */
-static enum mrc_drop check_length(const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+static enum mrc_drop check_length(
+	const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, uint32_t kind)
 {
-	uint32_t flags = mrc_opcode_table[pkt->opcode].flags, pmtu = 1u << qp->pmtu_shift;
-	bool first = (flags & MRC_OPF_FIRST) != 0, last = (flags & MRC_OPF_LAST) != 0;
+	uint32_t pmtu = 1u << qp->pmtu_shift;
+	bool first = (kind & MRC_OPF_FIRST) != 0, last = (kind & MRC_OPF_LAST) != 0;
 
-	if ((flags & MRC_OPF_FULL) != 0 ? pkt->payload_len != pmtu : pkt->payload_len > pmtu)
+	if ((kind & MRC_OPF_FULL) != 0 ? pkt->payload_len != pmtu : pkt->payload_len > pmtu)
 		return MRC_DROP_LENGTH_MTU;
 	if (pkt->payload_len == 0 && !(first && last && is_empty(pkt)))
 		return MRC_DROP_LENGTH_MTU;
@@ -63,13 +70,13 @@ static enum mrc_drop check_key(struct mrc_sched *s, const struct mrc_sched_qp *q
 
 /* May this be done? dst_out is written when something is to be placed. */
 static enum mrc_drop check(struct mrc_sched *s, const struct mrc_sched_qp *qp,
-	const struct mrc_pkt *pkt, uint8_t **dst_out)
+	const struct mrc_pkt *pkt, uint32_t kind, uint8_t **dst_out)
 {
-	enum mrc_drop drop = check_length(qp, pkt);
+	enum mrc_drop drop = check_length(qp, pkt, kind);
 
 	if (drop == MRC_KEEP && !is_empty(pkt))
 		drop = check_key(s, qp, pkt, dst_out);
-	if (drop == MRC_KEEP && has_imm(pkt))
+	if (drop == MRC_KEEP && (kind & MRC_OPF_IMMDT) != 0)
 		drop = imm_check(qp, pkt->write.rqmsn);
 	return drop;
 }
@@ -209,37 +216,38 @@ static void fill_rec(const struct mrc_pkt *pkt, struct rcv_rec *rec_out)
 }
 
 /* The packet that the left edge waits for: its own message's end first, then what was parked. */
-static enum mrc_drop count_at_edge(
-	struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, mrc_psn_t *at_out)
+static inline enum mrc_drop count_at_edge(struct mrc_sched *s, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, uint32_t kind, mrc_psn_t *at_out)
 {
 	enum mrc_drop drop = MRC_KEEP;
 
 	rcvmap_step(&qp->rcv, &s->rcv_chunks);
 	if (pkt->flags & MRC_PKT_ACKREQ)
 		sack_ack_want(s, qp, DUE_ACK);
-	if (is_last(pkt)) {
+	if (__builtin_expect((kind & MRC_OPF_IMMDT) != 0, 0)) {
 		struct rcv_rec rec;
 
 		fill_rec(pkt, &rec);
 		drop = imm_release(s, qp, &rec);
+	} else if (kind & MRC_OPF_LAST) {
+		const struct mrc_pkt_write *w = &pkt->write;
+
+		imm_placed(s, qp, w->va + pkt->payload_len - w->dma_len, w->dma_len);
 	}
-	if (qp->rcv.nb_ooo != 0 && drop == MRC_KEEP)
+	if (__builtin_expect(qp->rcv.nb_ooo != 0, 0) && drop == MRC_KEEP)
 		return close_edge(s, qp, at_out);
 	edge_moved(qp);
 	return drop;
 }
 
-/* Marks the packet received; its message's end, if it is one, is released in its turn. */
-static enum mrc_drop count(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt,
-	struct rcv_chunk *chunk, mrc_psn_t *at_out)
+/* Marks a packet above the edge received; its message's end, if it is one, is released in its turn.
+ */
+static void count_above(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt,
+	struct rcv_chunk *chunk)
 {
 	uint64_t bit = UINT64_C(1) << (pkt->psn.v & 63);
 	uint32_t word = map_bit(pkt->psn) >> 6;
 
-	*at_out = pkt->psn;
-	qp->rcvd_len += (uint64_t)pkt->udp_len + NOMINAL_EXTRA;
-	if (chunk == NULL)
-		return count_at_edge(s, qp, pkt, at_out);
 	rcvmap_set(&qp->rcv, chunk, pkt->psn);
 	if (pkt->flags & MRC_PKT_ACKREQ)
 		chunk->asked[word] |= bit;
@@ -249,7 +257,6 @@ static enum mrc_drop count(struct mrc_sched *s, struct mrc_sched_qp *qp, const s
 		qp->nb_parked += has_imm(pkt);
 		s->nb_parked += has_imm(pkt);
 	}
-	return MRC_KEEP;
 }
 
 /* A packet whose request is refused is received all the same (the layers are apart). */
@@ -338,12 +345,13 @@ static enum mrc_drop outside(struct mrc_sched *s, uint64_t now_ns, struct mrc_sc
  * Is there room for a new packet? chunk_out: its place in the receive map; NULL when the left edge
  * waits for it, which needs none and frees what is parked behind it.
  */
-static enum mrc_drop make_room(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+static inline enum mrc_drop make_room(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, struct rcv_chunk **chunk_out)
 {
 	/* Refused once, then taken: what is sent again has waited already. Never refused without a
 	 * word, which would look like a loss on the path. */
-	if (s->pressure >= MRC_RX_PRESSURE_FULL && (pkt->flags & MRC_PKT_RTX) == 0 &&
+	if (__builtin_expect(s->pressure >= MRC_RX_PRESSURE_FULL, 0) &&
+		(pkt->flags & MRC_PKT_RTX) == 0 &&
 		sack_nack(s, now_ns, qp, pkt, MRC_NACK_NO_PKT_BUFFER))
 		return MRC_DROP_NO_PKT_BUFFER;
 	if (rcvmap_at_edge(&qp->rcv, pkt->psn))
@@ -364,12 +372,13 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 	const struct mrc_pkt *pkt, const uint8_t *frame)
 {
 	enum mrc_drop drop = window(s, qp, pkt->psn);
+	uint32_t kind = kind_of(pkt);
 	struct rcv_chunk *chunk = NULL;
 	uint8_t *dst = NULL;
-	mrc_psn_t at;
+	mrc_psn_t at = pkt->psn;
 
 #ifdef MRC_MUTANT_DUPLICATE
-	if (drop == MRC_DROP_PSN_DUPLICATE && check(s, qp, pkt, &dst) == MRC_KEEP)
+	if (drop == MRC_DROP_PSN_DUPLICATE && check(s, qp, pkt, kind, &dst) == MRC_KEEP)
 		memcpy(dst, frame + pkt->payload_off, pkt->payload_len);
 #endif
 	if (__builtin_expect(drop != MRC_KEEP, 0))
@@ -377,7 +386,7 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 	drop = make_room(s, now_ns, qp, pkt, &chunk);
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return drop;
-	drop = check(s, qp, pkt, &dst);
+	drop = check(s, qp, pkt, kind, &dst);
 	if (__builtin_expect(drop != MRC_KEEP, 0)) {
 		if (forgiven(s, qp, drop))
 			return drop;
@@ -389,7 +398,11 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 		memcpy(dst, frame + pkt->payload_off, pkt->payload_len);
 	s->counters.rx_data_packets++;
 	s->counters.rx_data_bytes += pkt->payload_len;
-	drop = count(s, qp, pkt, chunk, &at);
+	qp->rcvd_len += (uint64_t)pkt->udp_len + NOMINAL_EXTRA;
+	if (__builtin_expect(chunk == NULL, 1))
+		drop = count_at_edge(s, qp, pkt, kind, &at);
+	else
+		count_above(s, qp, pkt, chunk);
 	want_answers(s, now_ns, qp, pkt);
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return refuse(s, now_ns, qp, at, drop);

@@ -56,23 +56,29 @@ static void look(
 	__builtin_prefetch((const uint8_t *)seen->qp + 192);
 }
 
-/* The QP that a packet may speak to. */
-static enum mrc_drop identify(struct mrc_sched *s, struct mrc_sched_qp *qp,
-	const struct mrc_pkt *pkt, const uint8_t *frame)
+/* May a QP that is not in RTS hear the packet? */
+static enum mrc_drop check_state(const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
 	bool answer = (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_REQUESTER) != 0;
 
+	if (qp->state == MRC_QP_RESET || qp->state == MRC_QP_INIT)
+		return MRC_DROP_QP_STATE;
+	if (answer || qp->path == NULL)
+		return MRC_DROP_QP_STATE;
+	return MRC_KEEP;
+}
+
+/* The QP that a packet may speak to. */
+static inline enum mrc_drop identify(struct mrc_sched *s, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, const uint8_t *frame)
+{
 	if (qp == NULL || qp->qpn == 0)
 		return MRC_DROP_QPN_UNKNOWN;
 #ifndef MRC_MUTANT_GENERATION
 	if (qp->qpn != pkt->dqpn)
 		return MRC_DROP_QPN_GENERATION;
 #endif
-	if (qp->state == MRC_QP_RESET || qp->state == MRC_QP_INIT)
-		return MRC_DROP_QP_STATE;
-	if (answer && qp->state != MRC_QP_RTS)
-		return MRC_DROP_QP_STATE;
-	if (qp->path == NULL)
+	if (__builtin_expect(qp->state != MRC_QP_RTS, 0) && check_state(qp, pkt) != MRC_KEEP)
 		return MRC_DROP_QP_STATE;
 	if (!mrc_gid_eq(&pkt->src, &qp->peer))
 		return MRC_DROP_ADDR_SOURCE;

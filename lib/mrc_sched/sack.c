@@ -17,26 +17,21 @@ enum {
 	WIDE_WORDS = 4,     /* out of order, besides the first one */
 };
 
-void sack_ack_want(struct mrc_sched *s, struct mrc_sched_qp *qp, enum due what)
+/* Of a write or a probe. */
+static inline struct trigger trigger_of(
+	const struct mrc_sched *s, uint64_t now_ns, const struct mrc_pkt *pkt, bool probe)
 {
-	qp->due |= (uint8_t)what;
-	list_want(&s->due, &qp->due_link);
-}
+	uint16_t stamp = probe ? pkt->probe.timestamp : pkt->write.timestamp;
 
-static struct trigger trigger_of(uint64_t now_ns, const struct mrc_pkt *pkt)
-{
-	struct trigger t = {.rx_ns = now_ns,
+	if ((pkt->flags & MRC_PKT_TS) == 0)
+		stamp = (uint16_t)s->proto.choice.echo_without_ts;
+	return (struct trigger){.rx_ns = now_ns,
 		.psn = pkt->psn,
 		.ev = pkt->ev,
-		.rtx = (pkt->flags & MRC_PKT_RTX) != 0,
+		.timestamp = stamp,
 		.m = pkt->flags & MRC_PKT_CE ? MRC_M_SKIP_ONCE : MRC_M_NONE,
-		.probe = pkt->opcode == MRC_OP_PROBE};
-
-	if (pkt->opcode == MRC_OP_PROBE)
-		t.timestamp = pkt->probe.timestamp;
-	else
-		t.timestamp = pkt->write.timestamp;
-	return t;
+		.rtx = (pkt->flags & MRC_PKT_RTX) != 0,
+		.probe = probe};
 }
 
 bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
@@ -48,12 +43,10 @@ bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	if (s->note_tail - s->note_head >= room)
 		return false;
 	note = &s->notes[s->note_tail++ % NB_NOTES];
-	*note = (struct note){.trigger = trigger_of(now_ns, pkt),
+	*note = (struct note){.trigger = trigger_of(s, now_ns, pkt, kind == NOTE_PROBE),
 		.qpn = qp->qpn,
 		.kind = (uint8_t)kind,
 		.reason = reason};
-	if ((pkt->flags & MRC_PKT_TS) == 0)
-		note->trigger.timestamp = (uint16_t)s->proto.choice.echo_without_ts;
 	if (kind == NOTE_PROBE)
 		note->probe_id = pkt->probe.probe_id;
 	return true;
@@ -96,7 +89,7 @@ void sack_more_probe(
 	qp->nb_more = (uint16_t)words;
 	if ((qp->due & DUE_SACK) != 0)
 		return;
-	qp->trigger = trigger_of(now_ns, pkt);
+	qp->trigger = trigger_of(s, now_ns, pkt, true);
 	qp->trigger.psn = mrc_psn_add(qp->rcv.cack, INT16_MIN);
 	qp->trigger.m = MRC_M_NONE;
 	sack_ack_want(s, qp, DUE_MORE);
@@ -107,7 +100,7 @@ void sack_want(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
 	qp->sack_bytes = 0;
-	if ((pkt->flags & MRC_PKT_CE) != 0) {
+	if (__builtin_expect((pkt->flags & MRC_PKT_CE) != 0, 0)) {
 		uint8_t m = marks_opinion(s, now_ns, qp, pkt->ev);
 
 		s->counters.ecn_marks++;
@@ -119,11 +112,8 @@ void sack_want(
 	if ((qp->due & DUE_SACK) != 0)
 		qp->nb_more++;
 	/* An earlier mark that found no note is not lost to a later unmarked packet. */
-	if ((qp->due & DUE_SACK) == 0 || qp->trigger.m == MRC_M_NONE) {
-		qp->trigger = trigger_of(now_ns, pkt);
-		if ((pkt->flags & MRC_PKT_TS) == 0)
-			qp->trigger.timestamp = (uint16_t)s->proto.choice.echo_without_ts;
-	}
+	if ((qp->due & DUE_SACK) == 0 || qp->trigger.m == MRC_M_NONE)
+		qp->trigger = trigger_of(s, now_ns, pkt, false);
 	sack_ack_want(s, qp, DUE_SACK);
 }
 
