@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds nine deliberately broken engines and shows which tests catch each. A suite that cannot
+# Builds twelve deliberately broken engines and shows which tests catch each. A suite that cannot
 # fail proves nothing: the script fails when a mutant survives. doc/testing.md lists the mutants.
 #
 #   test/mutants.sh [MUTANT...]
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-mutants=(wrap window ack backoff duplicate bounds nack icrc generation)
+mutants=(wrap window ack backoff duplicate bounds nack icrc generation mute echo late)
 [ $# -eq 0 ] || mutants=("$@")
 unit=test/unit/sched
 sim=test/sim/test_sim.py
-programs=("$unit"/test_pair_{basic,loss,window,timer,verbs,hostile} test/bugs/test_bugs_{packets,verbs,recovery})
+programs=("$unit"/test_pair_{basic,loss,window,timer,verbs,hostile,holes,patience} test/bugs/test_bugs_{packets,verbs,recovery})
 dir=build-mutant
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT

@@ -203,6 +203,9 @@ static bool heard_late(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp
 {
 	uint64_t late_ns = now_ns - qp->rto_ns, round_ns = qp->srtt_ns + 4 * qp->rttvar_ns;
 
+#ifdef MRC_MUTANT_LATE
+	return false;
+#endif
 	if ((qp->flags & QPF_LATE) != 0 || late_ns < qp->timeout_ns / 8 || qp->srtt_ns == 0)
 		return false;
 	qp->flags |= QPF_LATE;
@@ -239,20 +242,32 @@ static void rto_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	req_wake(s, qp);
 }
 
+/*
+ * The schedule says when a retry counts. While the peer is heard (the repeat is answered by a SACK,
+ * and only the transport ACK is missing) the question is repeated after each plain timeout besides,
+ * so that a schedule that has begun to double does not prolong the stall.
+ */
 /* spec */
 static void ask_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
+	uint64_t due_ns = qp->retries == 0 ? 0 : time_add(qp->count_ns, qp_wait_ns(s, qp));
+
 	qp->ask_ns = WHEEL_NEVER;
 	if (mrc_psn_diff(qp->ask_psn, qp->ack_psn) <= 0)
 		return;
 	/* Not delivered yet: the next progress starts the timer again. */
 	if (mrc_psn_diff(qp->snt.una, qp->ask_psn) <= 0)
 		return;
-	s->counters.timeouts++;
-	if (!timer_count_retry(s, now_ns, qp))
-		return;
-	qp->flags |= QPF_REASK;
-	qp->ask_ns = time_add(now_ns, qp_wait_ns(s, qp));
+	if (now_ns >= due_ns) {
+		s->counters.timeouts++;
+		if (!timer_count_retry(s, now_ns, qp))
+			return;
+		due_ns = time_add(now_ns, qp_wait_ns(s, qp));
+		qp->flags |= QPF_REASK;
+	} else if (now_ns - qp->answer_ns < qp->timeout_ns) {
+		qp->flags |= QPF_REASK;
+	}
+	qp->ask_ns = earlier(due_ns, time_add(now_ns, qp->timeout_ns));
 	req_wake(s, qp);
 }
 

@@ -218,7 +218,7 @@ void rec_answers(void)
 	silent_for("transport ACKs gone for 100 RTT", PAIR_ACK, 8, REC_LE);
 	silent_for("SACKs gone for 100 RTT", PAIR_SACK | PAIR_NACK, 8, REC_LE);
 	/* Sixteen timeouts: the schedule has begun to double. */
-	silent_for("transport ACKs gone, 66 us timeout", PAIR_ACK, 6, REC_INFO);
+	silent_for("transport ACKs gone, 66 us timeout", PAIR_ACK, 6, REC_LE);
 	silent_for("SACKs gone, 66 us timeout", PAIR_SACK | PAIR_NACK, 6, REC_LE);
 	each_lost("transport ACKs", PAIR_ACK);
 	each_lost("SACKs", PAIR_SACK);

@@ -172,7 +172,7 @@ void rec_repair(void)
 	k = on_evs("path order, 6 packets per EV", 16);
 	kase_run(&k, 2, 2);
 	k = on_evs("path order, 4 packets per EV", 24);
-	kase_run(&k, 2, 2.1);
+	kase_run(&k, 2, 2);
 	k = on_evs("path order, 2 packets per EV (goal 2: not met)", 48);
 	kase_run(&k, 1.5 + 0.5 + 0.2, 1.5 + 1 + 0.2);
 	k = on_evs("tail, by probe", 32);

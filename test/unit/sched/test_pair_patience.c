@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_pair_patience.c - how long the requester waits before it asks, convicts, gives up or
+ * believes: each figure of loss.c, probe.c, timers.c and ep.c worked out by hand. The tests set
+ * round trips and departure times in the engine's own structures.
+ */
+#include "pair_test.h"
+
+#include "engine.h"
+
+struct rig {
+	struct pair *p;
+	struct pair_tape tape;
+	struct mrc_sched *s;
+	struct mrc_sched_qp *qp;
+};
+
+static void rig_open(struct rig *r, const char *name, void (*change)(struct pair_cfg *cfg))
+{
+	struct pair_cfg cfg;
+
+	pair_test_cfg(&cfg, name, 181);
+	cfg.timeout = 16; /* 67 ms */
+	cfg.nb_evs = 64;
+	if (change != NULL)
+		change(&cfg);
+	r->p = pair_create(&cfg);
+	r->s = r->p->hosts[PAIR_A][0].sched;
+	r->qp = r->p->q[PAIR_A][0].qp;
+	/* Work behind the checker's back. */
+	r->p->q[PAIR_A][0].relaxed = r->p->q[PAIR_A][0].blind = true;
+	r->p->q[PAIR_B][0].dst.tainted = true;
+	pair_tape_start(r->p, &r->tape);
+}
+
+static void rig_close(struct rig *r)
+{
+	pair_tape_free(r->p, &r->tape);
+	pair_destroy(r->p);
+}
+
+static struct sent *sent_at(struct rig *r, int32_t k)
+{
+	return sentmap_at(&r->qp->snt, &r->s->sent, mrc_psn_add(mrc_psn(r->p->cfg.psn[PAIR_A]), k));
+}
+
+static uint32_t plane_of(struct rig *r, int32_t k)
+{
+	return mrc_ev_get(r->qp->path->evs, sent_at(r, k)->ev)->plane;
+}
+
+/* Gives A a SACK for packet k, the only one received. */
+static struct mrc_rx_verdict sack_for(struct rig *r, int32_t k, uint32_t ev_flip)
+{
+	struct mrc_pkt pkt;
+
+	pair_pkt_init(r->p, PAIR_A, 0, MRC_OP_SACK, &pkt);
+	pkt.psn = pkt.sack.cack = mrc_psn_add(mrc_psn(r->p->cfg.psn[PAIR_A]), -1);
+	pkt.sack.ack_offset = (int16_t)(k + 1);
+	pkt.sack.sack_offset = 1;
+	pkt.sack.bitmap = UINT64_C(1) << k;
+	pkt.sack.entropy = mrc_ev_get(r->qp->path->evs, sent_at(r, k)->ev)->value ^ ev_flip;
+	pkt.sack.timestamp = (uint16_t)(sent_at(r, k)->sent_ns / MRC_TS_TICK_NS);
+	pkt.sack.rcvd_units = r->qp->top_units + 1;
+	return pair_rx_pkt(r->p, PAIR_A, 0, &pkt);
+}
+
+/* ---- age ---- */
+
+/* Two packets are out and nothing answers; every plane was heard, its slowest round trip 100 us. */
+static void two_out(struct rig *r, const char *name)
+{
+	rig_open(r, name, NULL);
+	pair_fault_add(r->p, &(struct pair_fault){.act = PAIR_DROP});
+	pair_post(r->p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+	pair_post(r->p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+	pair_run(r->p, 10 * PAIR_US);
+	assert_int_not_equal(plane_of(r, 0), plane_of(r, 1));
+	for (uint32_t i = 0; i < MRC_MAX_PLANES; i++) {
+		r->qp->path->heard_ns[i] = 1;
+		r->qp->path->slow_ns[i] = 100000;
+	}
+	r->qp->srtt_ns = 40000;
+	r->qp->rttvar_ns = 1000;
+}
+
+/* The second packet is answered after 40 us; the first left lead_ns earlier. Is it lost? */
+static bool convicted(const char *name, uint64_t lead_ns, uint8_t rtx, uint64_t rtt_ns)
+{
+	struct rig r;
+	bool lost;
+
+	two_out(&r, name);
+	sent_at(&r, 1)->sent_ns = r.p->now - rtt_ns;
+	sent_at(&r, 0)->sent_ns = r.p->now - rtt_ns - lead_ns;
+	sent_at(&r, 0)->rtx = rtx;
+	assert_int_equal(sack_for(&r, 1, 0).kind, MRC_RX_CONSUMED);
+	lost = sentmap_is_lost(&r.qp->snt, &r.s->sent, mrc_psn(r.p->cfg.psn[PAIR_A]));
+	PAIR_EQ(r.p, r.s->counters.rtx_by_order, lost);
+	rig_close(&r);
+	return lost;
+}
+
+/*
+ * Slowest round trip 100 us and a quarter, four deviations of 750 ns (1000, less a quarter of it
+ * with the sample that meets the mean): 128 us. A copy: 100 us, a sixteenth, 3 us, less the 40 us
+ * of the trigger: 69.25 us.
+ */
+/* spec */
+static void age_convicts_in_time(void **state)
+{
+	assert_false(convicted("age_convicts_in_time", 127999, 0, 40000));
+	assert_true(convicted("age_convicts_in_time", 128000, 0, 40000));
+	assert_false(convicted("age_convicts_in_time", 69249, 1, 40000));
+	assert_true(convicted("age_convicts_in_time", 69250, 1, 40000));
+	/* An answer later than 40 + 20 us (half of it exceeds four deviations) may come from a peer
+	 * that stood still: it convicts nothing. */
+	assert_true(convicted("age_convicts_in_time", 1000000, 0, 60000));
+	assert_false(convicted("age_convicts_in_time", 1000000, 0, 60001));
+}
+
+/* spec */
+static void patience_by_hand(void **state)
+{
+	uint16_t ev[2];
+	struct rig r;
+
+	two_out(&r, "patience_by_hand");
+	ev[0] = sent_at(&r, 0)->ev;
+	ev[1] = sent_at(&r, 1)->ev;
+	r.qp->path->slow_ns[plane_of(&r, 1)] = 400000;
+	assert_int_equal(probe_patience_ns(r.qp, ev[0], 0), 100000 + 25000 + 4000);
+	assert_int_equal(probe_patience_ns(r.qp, ev[1], 0), 400000 + 100000 + 4000);
+	assert_int_equal(probe_patience_ns(r.qp, ev[0], 129001), 129001);
+	assert_int_equal(probe_slowest_ns(r.qp, ev[0], 16), 100000 + 6250 + 4000);
+	r.qp->path->heard_ns[plane_of(&r, 1)] = 0; /* never heard: half a timeout */
+	assert_int_equal(probe_patience_ns(r.qp, ev[1], 0), (1024ull << 16) / 2);
+	/* To ask: a quarter or four deviations; to convict for silence: half or four deviations. */
+	assert_int_equal(probe_wait_ns(r.qp), 50000);
+	assert_int_equal(probe_overdue_ns(r.qp), 60000);
+	r.qp->rttvar_ns = 6000;
+	assert_int_equal(probe_wait_ns(r.qp), 64000);
+	assert_int_equal(probe_overdue_ns(r.qp), 64000);
+	r.qp->srtt_ns = 1000;
+	r.qp->rttvar_ns = 0;
+	assert_int_equal(probe_wait_ns(r.qp), 4000); /* never sooner */
+	r.qp->srtt_ns = 0;
+	assert_int_equal(probe_wait_ns(r.qp), (1024ull << 16) / 2);
+	rig_close(&r);
+}
+
+/* The slowest round trip rises at once and is forgotten by 1/2048 per answer of its plane. */
+static void slowest_is_forgotten_slowly(void **state)
+{
+	uint64_t *slow[2];
+	struct rig r;
+
+	two_out(&r, "slowest_is_forgotten_slowly");
+	slow[0] = &r.qp->path->slow_ns[plane_of(&r, 0)];
+	slow[1] = &r.qp->path->slow_ns[plane_of(&r, 1)];
+	sent_at(&r, 1)->sent_ns = r.p->now - 40000;
+	(void)sack_for(&r, 1, 0);
+	assert_int_equal(*slow[0], 100000);
+	assert_int_equal(*slow[1], 100000 - 60000 / 2048);
+	sent_at(&r, 0)->sent_ns = r.p->now - 150000;
+	(void)sack_for(&r, 0, 0);
+	assert_int_equal(*slow[0], 150000);
+	rig_close(&r);
+}
+
+/* ---- echoes ---- */
+
+static void strictly(struct mrc_sched_cfg *cfg, int side)
+{
+	cfg->strict_echo = true;
+}
+
+static void strict(struct pair_cfg *cfg)
+{
+	cfg->tweak = strictly;
+}
+
+static void strict_v6(struct pair_cfg *cfg)
+{
+	cfg->tweak = strictly;
+	cfg->v6 = true;
+}
+
+/* The right number and the right time, but another path than the packet took: not believed. Bits
+ * that the format cannot carry are not compared. */
+static void strict_echo_compares_paths(void **state)
+{
+	for (int v6 = 0; v6 < 2; v6++) {
+		const uint32_t flips[] = {1, 0x8000, 0x10000};
+		struct rig r;
+
+		rig_open(&r, "strict_echo_compares_paths", v6 ? strict_v6 : strict);
+		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
+		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+		pair_run(r.p, 10 * PAIR_US);
+		for (int i = 0; i < (v6 ? 3 : 2); i++) {
+			struct mrc_rx_verdict v = sack_for(&r, 0, flips[i]);
+
+			PAIR_EQ(r.p, v.kind, MRC_RX_DROP);
+			PAIR_EQ(r.p, v.arg, MRC_DROP_ECHO_MISMATCH);
+			PAIR_EQ(r.p, r.qp->snt.nb_open, 1);
+		}
+		PAIR_EQ(r.p, sack_for(&r, 0, v6 ? 0 : 0x10000).kind, MRC_RX_CONSUMED);
+		PAIR_EQ(r.p, r.qp->snt.nb_open, 0);
+		rig_close(&r);
+	}
+}
+
+/* ---- silence ---- */
+
+/* Into a black hole: one round of probes, three more at doubling intervals, then none until the
+ * timeout. */
+/* spec */
+static void probes_fall_silent(void **state)
+{
+	uint64_t rounds[16] = {0};
+	uint32_t nb = 0;
+	struct rig r;
+
+	rig_open(&r, "probes_fall_silent", NULL);
+	pair_load(r.p, PAIR_A, 0,
+		&(struct pair_load){.count = 50, .depth = 1, .min_len = 100, .max_len = 100});
+	pair_finish(r.p, PAIR_S); /* round trips are known */
+	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
+	pair_tape_clear(&r.tape);
+	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+	pair_run(r.p, 60 * PAIR_MS);
+	for (uint32_t i = 0; i < r.tape.nb[PAIR_A]; i++) {
+		uint64_t at = r.tape.times[PAIR_A][i];
+
+		if (r.tape.pkts[PAIR_A][i].opcode != MRC_OP_PROBE)
+			continue;
+		if (nb == 0 || at - rounds[nb - 1] > PAIR_US)
+			rounds[nb++ % 16] = at;
+	}
+	PAIR_EQ(r.p, nb, 1 + MUTE_ROUNDS);
+	for (uint32_t i = 2; i < nb; i++)
+		assert_true(
+			(rounds[i] - rounds[i - 1]) * 10 > (rounds[i - 1] - rounds[i - 2]) * 18);
+	PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_A, timeouts), 0);
+	rig_close(&r);
+}
+
+/* ---- a host that stood still ---- */
+
+static void soon(struct pair_cfg *cfg)
+{
+	cfg->timeout = 8; /* 262 us */
+}
+
+/* The timer is found a millisecond late, and the answer still waits in the queue: it is heard. The
+ * second time nothing came, and the timeout counts. */
+/* spec */
+static void late_timer_hears_first(void **state)
+{
+	struct rig r;
+	uint64_t late;
+
+	rig_open(&r, "late_timer_hears_first", soon);
+	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+	pair_finish(r.p, PAIR_S);
+	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
+	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+	pair_run(r.p, 10 * PAIR_US);
+	late = r.qp->rto_ns + PAIR_MS;
+	while (mrc_sched_expire(r.s, late) != 0)
+		;
+	PAIR_EQ(r.p, r.s->counters.timeouts, 0);
+	PAIR_EQ(r.p, r.qp->retries, 0);
+	assert_true(r.qp->rto_ns > late && r.qp->rto_ns <= late + r.qp->timeout_ns);
+	late = r.qp->rto_ns + PAIR_MS; /* late again */
+	while (mrc_sched_expire(r.s, late) != 0)
+		;
+	PAIR_EQ(r.p, r.s->counters.timeouts, 1);
+	PAIR_EQ(r.p, r.qp->retries, 1);
+	rig_close(&r);
+}
+
+/* ---- a transport ACK that stays away ---- */
+
+static void few_retries(struct pair_cfg *cfg)
+{
+	cfg->timeout = 6; /* T = 65536 ns */
+	cfg->linear_cnt = 2;
+	cfg->exp_cnt = 3;
+	cfg->allow_error = true;
+}
+
+/* Repeats of the packet until the QP fails; all of kinds is lost from from_ns on. */
+static uint32_t repeats(struct rig *r, uint32_t kinds, uint64_t from_ns, uint64_t *error_ns_out)
+{
+	const struct pair_op *op;
+	uint64_t start;
+
+	rig_open(r, "question_goes_on_while_heard", few_retries);
+	start = r->p->now;
+	pair_fault_add(
+		r->p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A, .kinds = PAIR_ACK});
+	pair_fault_add(r->p, &(struct pair_fault){.act = PAIR_DROP,
+				     .dir = PAIR_B2A,
+				     .kinds = kinds,
+				     .from_ns = start + from_ns});
+	pair_post(r->p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+	pair_run(r->p, 10 * PAIR_MS);
+	op = &r->p->q[PAIR_A][0].ops[0];
+	PAIR_EQ(r->p, op->status, MRC_WC_RETRY_EXC_ERR);
+	*error_ns_out = op->done_ns - start;
+	return pair_tape_count(&r->tape, PAIR_A, 0) - 1;
+}
+
+/*
+ * SACKs come and transport ACKs do not. The schedule T, T, 2T, 4T, 8T, 16T fails the QP after 32 T
+ * whether the peer is heard or not; heard, it is asked after every T (31 times), else five times.
+ */
+/* spec */
+static void question_goes_on_while_heard(void **state)
+{
+	const uint64_t t_ns = 1024 << 6;
+	uint64_t error_ns;
+	struct rig r;
+
+	PAIR_EQ(r.p, repeats(&r, PAIR_ACK, 0, &error_ns), 31);
+	assert_true(error_ns >= 32 * t_ns && error_ns < 32 * t_ns + 20 * PAIR_US);
+	rig_close(&r);
+	PAIR_EQ(r.p, repeats(&r, PAIR_ANSWERS, 30 * PAIR_US, &error_ns), 5);
+	assert_true(error_ns >= 32 * t_ns && error_ns < 32 * t_ns + 20 * PAIR_US);
+	rig_close(&r);
+}
+
+/* ---- probes of entropy values ---- */
+
+static void ask_path(struct rig *r)
+{
+	const struct pair_qp *q = &r->p->q[PAIR_A][0];
+	const struct mrc_sched_ep_req req = {.local = q->attr.local,
+		.peer = q->attr.peer,
+		.op = MRC_EP_EV_PROBE,
+		.cls = MRC_CLASS_NO_TRIM,
+		.any_ev = true};
+
+	PAIR_EQ(r->p, mrc_sched_ep_send(r->s, r->p->now, &req), MRC_OK);
+	pair_kick(&r->p->hosts[PAIR_A][0]);
+	pair_run(r->p, 20 * PAIR_MS);
+}
+
+/*
+ * The wait begins at 1 ms. A path of 1.6 ms answers too late: twice that. Then it answers in time:
+ * four round trips. A path of 20 us wants the least, 1 ms, which a sixteenth of the way is gone.
+ */
+/* spec */
+static void path_probe_wait_follows_round_trip(void **state)
+{
+	uint64_t wait;
+	struct rig r;
+
+	rig_open(&r, "path_probe_wait_follows_round_trip", NULL);
+	assert_int_equal(r.s->ep_wait_ns, 1000000);
+	r.p->cfg.delay_ns = 800 * PAIR_US;
+	ask_path(&r);
+	PAIR_EQ(r.p, r.p->last_event[PAIR_A].rtt_ns, MRC_SCHED_NEVER);
+	PAIR_EQ(r.p, r.s->ep_wait_ns, 2000000);
+	ask_path(&r);
+	PAIR_EQ(r.p, r.s->ep_wait_ns, 4 * r.p->last_event[PAIR_A].rtt_ns);
+	assert_true(r.s->ep_wait_ns >= 6400000 && r.s->ep_wait_ns < 6440000);
+	r.p->cfg.delay_ns = 10 * PAIR_US;
+	wait = r.s->ep_wait_ns;
+	for (int i = 0; i < 2; i++) {
+		wait -= (wait - 1000000) / 16;
+		ask_path(&r);
+		PAIR_EQ(r.p, r.s->ep_wait_ns, wait);
+	}
+	/* Late again and again: not beyond 128 ms. */
+	r.p->cfg.delay_ns = 200 * PAIR_MS;
+	for (int i = 0; i < 12; i++) {
+		ask_path(&r);
+		pair_run(r.p, 500 * PAIR_MS);
+	}
+	PAIR_EQ(r.p, r.s->ep_wait_ns, 128000000);
+	rig_close(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(age_convicts_in_time),
+		cmocka_unit_test(patience_by_hand),
+		cmocka_unit_test(slowest_is_forgotten_slowly),
+		cmocka_unit_test(strict_echo_compares_paths),
+		cmocka_unit_test(probes_fall_silent),
+		cmocka_unit_test(late_timer_hears_first),
+		cmocka_unit_test(question_goes_on_while_heard),
+		cmocka_unit_test(path_probe_wait_follows_round_trip),
+	};
+
+	return pair_test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
