@@ -72,18 +72,22 @@ int mrc_sched_cq_destroy(struct mrc_sched *s, struct mrc_sched_cq *cq)
 	return MRC_OK;
 }
 
+void cq_overrun(struct mrc_sched *s, struct mrc_sched_cq *cq, struct mrc_sched_qp *qp)
+{
+	MRC_ASSERT(cq->tail - cq->head == cq->depth);
+	if (!cq->overrun)
+		event_put(s, &(struct mrc_sched_event){
+				     .type = MRC_EVENT_CQ_OVERRUN, .cq = cq, .qp = qp});
+	cq->overrun = true;
+}
+
 bool cq_push(struct mrc_sched *s, struct mrc_sched_cq *cq, const struct mrc_sched_wc *wc)
 {
-	MRC_ASSERT(cq->tail - cq->head <= cq->depth);
-	if (__builtin_expect(cq->tail - cq->head >= cq->depth, 0)) {
-		if (!cq->overrun)
-			event_put(s, &(struct mrc_sched_event){
-					     .type = MRC_EVENT_CQ_OVERRUN, .cq = cq, .qp = wc->qp});
-		cq->overrun = true;
-		return false;
-	}
-	cq->ring[cq->tail++ & cq->mask] = *wc;
-	return true;
+	struct mrc_sched_wc *place = cq_place(s, cq, wc->qp);
+
+	if (place != NULL)
+		*place = *wc;
+	return place != NULL;
 }
 
 uint32_t mrc_sched_cq_poll(

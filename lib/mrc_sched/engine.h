@@ -501,6 +501,20 @@ static inline bool mr_covers(const struct mr *mr, uint64_t iova, uint64_t len)
 }
 
 /* ---- cq.c ---- */
+/* The queue is full: reports it. */
+void cq_overrun(struct mrc_sched *s, struct mrc_sched_cq *cq, struct mrc_sched_qp *qp);
+/* Place of the next completion, which is to be written at once; NULL when the queue is full (the
+ * overrun is reported). */
+static inline struct mrc_sched_wc *cq_place(
+	struct mrc_sched *s, struct mrc_sched_cq *cq, struct mrc_sched_qp *qp)
+{
+	if (__builtin_expect(cq->tail - cq->head >= cq->depth, 0)) {
+		cq_overrun(s, cq, qp);
+		return NULL;
+	}
+	return &cq->ring[cq->tail++ & cq->mask];
+}
+
 /* False when the queue is full (the overrun is reported). */
 bool cq_push(struct mrc_sched *s, struct mrc_sched_cq *cq, const struct mrc_sched_wc *wc);
 void cq_purge(struct mrc_sched_cq *cq, const struct mrc_sched_qp *qp);
@@ -623,16 +637,24 @@ uint64_t probe_slowest_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t d
 uint64_t probe_patience_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t wait_ns);
 
 /* ---- timers.c ---- */
-/* Starts what is to run while something is in flight. */
-void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+/* Starts what is to run while something is in flight, and while a transport ACK that was asked for
+ * is not there. */
+void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, bool asked);
+/* Packets left; one of them asked. */
+static inline void timer_packets_sent(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, bool asked)
+{
+	if (qp->rto_ns == WHEEL_NEVER || qp->probe_ns == WHEEL_NEVER ||
+		(asked && qp->ask_ns == WHEEL_NEVER))
+		timer_start(s, now_ns, qp, asked);
+}
 static inline void timer_packet_sent(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
-	if (qp->rto_ns == WHEEL_NEVER || qp->probe_ns == WHEEL_NEVER)
-		timer_start(s, now_ns, qp);
+	timer_packets_sent(s, now_ns, qp, false);
 }
-void timer_asked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
-void timer_acked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+/* Before timer_progress, which brings the wheel up to date. */
+void timer_acked(uint64_t now_ns, struct mrc_sched_qp *qp);
 void timer_pause(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t ns);
 void timer_park(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 /* A plane went down: looks at what is in flight as soon as timers run. */

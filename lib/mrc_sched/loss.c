@@ -710,7 +710,7 @@ enum mrc_drop loss_ack(
 		qp_fail(s, now_ns, qp, MRC_WC_FATAL_ERR, UINT32_MAX);
 		return MRC_KEEP;
 	}
-	timer_acked(s, now_ns, qp);
+	timer_acked(now_ns, qp);
 	timer_progress(s, now_ns, qp);
 	req_wake(s, qp);
 	return MRC_KEEP;

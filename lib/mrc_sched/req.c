@@ -279,13 +279,11 @@ static bool asks(const struct mrc_sched *s, const struct mrc_sched_qp *qp, const
 	return (qp->flags & QPF_CC) != 0 && mrc_nscc_wants_ack(&qp->cc);
 }
 
-static void note_ask(
-	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, mrc_psn_t psn, uint32_t at)
+static void note_ask(struct mrc_sched_qp *qp, mrc_psn_t psn, uint32_t at)
 {
 	qp->since_ask = 0;
 	qp->ask_psn = psn;
 	qp->ask_slot = at;
-	timer_asked(s, now_ns, qp);
 }
 
 static enum req_result lost_region(
@@ -348,7 +346,7 @@ static inline enum req_result send_new(struct mrc_sched *s, uint64_t now_ns,
 		return REQ_FAILED;
 	qp->since_ask++;
 	if (flags != 0)
-		note_ask(s, now_ns, qp, run->next, qp->sq_cur);
+		note_ask(qp, run->next, qp->sq_cur);
 	sentmap_run_add(run, &sent);
 	s->counters.planes[buf->plane].tx_data_packets++;
 	if (++qp->cur_pkt == wqe->nb_pkts) {
@@ -365,6 +363,7 @@ uint32_t req_send_new(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	uint32_t room = sentmap_run_room(&qp->snt), nb = 0;
 	uint32_t planes = path_usable(s, qp->path) & qp->fit_planes;
 	enum req_result result = REQ_SENT;
+	mrc_psn_t asked = qp->ask_psn;
 	uint64_t bytes = 0;
 
 	for (n = n < room ? n : room; nb < n; nb++) {
@@ -378,7 +377,7 @@ uint32_t req_send_new(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 		sentmap_run_end(&qp->snt, &s->sent, &run);
 		s->counters.tx_data_packets += nb;
 		s->counters.tx_data_bytes += bytes;
-		timer_packet_sent(s, now_ns, qp);
+		timer_packets_sent(s, now_ns, qp, !mrc_psn_eq(asked, qp->ask_psn));
 	}
 	if (__builtin_expect(result == REQ_FAILED, 0))
 		(void)lost_region(s, now_ns, qp, qp->sq_cur);
@@ -471,9 +470,9 @@ enum req_result req_send_reask(
 /* spec */
 bool req_complete(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn)
 {
-	bool ok = true;
+	struct mrc_sched_wc *wc;
 
-	while (ok && qp->sq_done != qp->sq_cur) {
+	while (qp->sq_done != qp->sq_cur) {
 		const struct wqe *wqe = sq_at(qp, qp->sq_done);
 		mrc_psn_t last = mrc_psn_add(wqe->first_psn, (int32_t)(wqe->nb_pkts - 1));
 
@@ -487,14 +486,16 @@ bool req_complete(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn)
 		if ((wqe->flags & WQE_SIGNALED) == 0)
 			continue;
 		qp->sq_head = qp->sq_done;
-		ok = cq_push(s, qp->send_cq,
-			&(struct mrc_sched_wc){.wr_id = wqe->wr_id,
-				.qp = qp,
-				.byte_len = wqe->len,
-				.status = MRC_WC_SUCCESS,
-				.opcode = wqe->flags & WQE_IMM ? MRC_WC_WRITE_IMM : MRC_WC_WRITE});
+		wc = cq_place(s, qp->send_cq, qp);
+		if (wc == NULL)
+			return false;
+		*wc = (struct mrc_sched_wc){.wr_id = wqe->wr_id,
+			.qp = qp,
+			.byte_len = wqe->len,
+			.status = MRC_WC_SUCCESS,
+			.opcode = wqe->flags & WQE_IMM ? MRC_WC_WRITE_IMM : MRC_WC_WRITE};
 	}
-	return ok;
+	return true;
 }
 
 uint32_t req_find(const struct mrc_sched_qp *qp, mrc_psn_t psn)

@@ -52,14 +52,6 @@ void sentmap_clear(struct sentmap *map, struct sent_pools *pools)
 	map->book = 0;
 }
 
-struct sent *sentmap_at(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn)
-{
-	struct sent_chunk *chunk = sentmap_chunk(map, pools, psn);
-
-	MRC_ASSERT(sentmap_covers(map, psn) && chunk != NULL);
-	return &chunk->sent[map_bit(psn)];
-}
-
 static bool bit_of(const uint64_t *words, mrc_psn_t psn)
 {
 	return (words[map_bit(psn) >> 6] >> (psn.v & 63) & 1) != 0;

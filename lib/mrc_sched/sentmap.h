@@ -101,7 +101,15 @@ static inline struct sent_chunk *sentmap_chunk(
 }
 
 /* Entry of a covered PSN. */
-struct sent *sentmap_at(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
+static inline struct sent *sentmap_at(
+	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn)
+{
+	struct sent_chunk *chunk = sentmap_chunk(map, pools, psn);
+
+	MRC_ASSERT(sentmap_covers(map, psn) && chunk != NULL);
+	return &chunk->sent[map_bit(psn)];
+}
+
 bool sentmap_is_open(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
 bool sentmap_is_lost(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
 

@@ -87,10 +87,12 @@ void timer_stop(struct mrc_sched *s, struct mrc_sched_qp *qp)
 	wheel_remove(&s->wheel, &qp->timer);
 }
 
-void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, bool asked)
 {
-	bool changed = false;
+	bool changed = asked && qp->ask_ns == WHEEL_NEVER;
 
+	if (changed)
+		qp->ask_ns = time_add(now_ns, qp_wait_ns(s, qp));
 	if (qp->snt.nb_open == 0)
 		return;
 	if (qp->rto_ns == WHEEL_NEVER) {
@@ -103,14 +105,6 @@ void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 	}
 	if (changed)
 		arm(s, qp);
-}
-
-void timer_asked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
-{
-	if (qp->ask_ns != WHEEL_NEVER)
-		return;
-	qp->ask_ns = time_add(now_ns, qp_wait_ns(s, qp));
-	arm(s, qp);
 }
 
 /* spec */
@@ -135,13 +129,12 @@ void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 	arm(s, qp);
 }
 
-void timer_acked(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+void timer_acked(uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	qp->ask_ns = WHEEL_NEVER;
 	qp->flags &= (uint16_t)~QPF_REASK;
 	if (mrc_psn_diff(qp->ask_psn, qp->ack_psn) > 0)
 		qp->ask_ns = time_add(now_ns, qp->timeout_ns);
-	arm(s, qp);
 }
 
 void timer_pause(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t ns)
