@@ -33,7 +33,7 @@ static size_t path_push_key(struct mrc_ctl_ctx *ctx, const char *key)
 	return old;
 }
 
-static size_t path_push_index(struct mrc_ctl_ctx *ctx, size_t index)
+size_t mrc_ctl_path_index(struct mrc_ctl_ctx *ctx, size_t index)
 {
 	size_t old = ctx->path_len;
 	int n = snprintf(ctx->path + old, PATH_LEN - old, "[%zu]", index);
@@ -42,7 +42,7 @@ static size_t path_push_index(struct mrc_ctl_ctx *ctx, size_t index)
 	return old;
 }
 
-static void path_pop(struct mrc_ctl_ctx *ctx, size_t old)
+void mrc_ctl_path_pop(struct mrc_ctl_ctx *ctx, size_t old)
 {
 	ctx->path_len = old;
 	ctx->path[old] = '\0';
@@ -336,13 +336,13 @@ static int decode_array(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *fie
 	memset(elems, 0, (size_t)field->size * field->max);
 	for (size_t i = 0; i < nb; i++) {
 		uint8_t *elem = elems + i * field->size;
-		size_t old = path_push_index(ctx, i);
+		size_t old = mrc_ctl_path_index(ctx, i);
 
 		if (field->init != NULL)
 			field->init(elem);
 		if (mrc_ctl_value(ctx, field->elem, json_array_get(value, i), elem) != MRC_OK)
 			return MRC_ERR_INVAL;
-		path_pop(ctx, old);
+		mrc_ctl_path_pop(ctx, old);
 	}
 	memcpy(obj + field->count_offset, &count, sizeof(count));
 	return MRC_OK;
@@ -402,7 +402,7 @@ static int field_decode(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *fie
 	const bool present = true;
 	int rc = mrc_ctl_value(ctx, field, value, obj + field->offset);
 
-	path_pop(ctx, old);
+	mrc_ctl_path_pop(ctx, old);
 	if (rc == MRC_OK && (field->flags & MRC_CTL_PRESENT) != 0)
 		memcpy(obj + field->present_offset, &present, sizeof(present));
 	return rc;

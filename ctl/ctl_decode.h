@@ -198,6 +198,11 @@ int mrc_ctl_object(
 int mrc_ctl_value(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *field, const json_t *value,
 	void *member);
 
+/* Errors from here on are about element `index` of the value; returns what path_pop wants to take
+ * that back. */
+size_t mrc_ctl_path_index(struct mrc_ctl_ctx *ctx, size_t index);
+void mrc_ctl_path_pop(struct mrc_ctl_ctx *ctx, size_t old);
+
 /* Ready decoders for MRC_CTL_CUSTOM: "02:00:00:00:00:01" to uint8_t[6]; "10.0.0.1" or "fd00::1" to
  * 16 bytes in network order (IPv4 as ::ffff:a.b.c.d). */
 int mrc_ctl_decode_mac(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *field,

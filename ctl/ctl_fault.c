@@ -214,6 +214,12 @@ static int decode_dst(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *field
 /* ---- the plan ---------------------------------------------------------------------------------*/
 
 #define S struct mrc_ctl_fault
+#define PRESENT(k, m, p, unit_, lo, hi)                                                            \
+	{                                                                                          \
+		.key = (k), .type = MRC_CTL_TYPE_UINT, .flags = MRC_CTL_PRESENT, MRC_CTL_AT(S, m), \
+		.present_offset = (uint32_t)offsetof(S, p), .unit = (unit_), .min = (lo),          \
+		.max = (hi)                                                                        \
+	}
 static const struct mrc_ctl_field fault_fields[] = {
 	{.key = "kind",
 		.type = MRC_CTL_TYPE_ENUM,
@@ -222,22 +228,22 @@ static const struct mrc_ctl_field fault_fields[] = {
 		.names = kind_names},
 	MRC_CTL_STRING("name", S, name, 1),
 	MRC_CTL_UNIT("at", S, at_ns, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
-	MRC_CTL_UNIT("for", S, for_ns, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
+	MRC_CTL_UNIT("for", S, for_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
 	MRC_CTL_WHERE(S, fault.where),
 	MRC_CTL_RATIO("rate", S, fault.rate, 0, 1),
 	MRC_CTL_UINT("burst", S, fault.burst, 1, 1000000),
 	MRC_CTL_UINT("nth", S, fault.nth, 1, 0),
-	MRC_CTL_UINT("count", S, fault.count, 1, 0),
-	MRC_CTL_UINT("period", S, fault.period, 1, 0),
+	PRESENT("count", fault.count, has_count, MRC_CTL_UNIT_NONE, 1, 0),
+	PRESENT("period", fault.period, has_period, MRC_CTL_UNIT_NONE, 1, 0),
 	MRC_CTL_UINT("max_hits", S, fault.max_hits, 1, 0),
-	MRC_CTL_UNIT("delay", S, fault.param, MRC_CTL_UNIT_TIME, 0, 0),
-	MRC_CTL_UNIT("down", S, fault.param, MRC_CTL_UNIT_TIME, 1, 0),
-	MRC_CTL_UNIT("up", S, fault.spread, MRC_CTL_UNIT_TIME, 0, 0),
-	MRC_CTL_UNIT("gap", S, fault.spread, MRC_CTL_UNIT_TIME, 0, 0),
-	MRC_CTL_UNIT("bits", S, fault.param, MRC_CTL_UNIT_RATE, 1, 0),
-	MRC_CTL_UNIT("bytes", S, fault.param, MRC_CTL_UNIT_SIZE, 1, 65535),
-	MRC_CTL_UINT("copies", S, fault.param, 1, 16),
-	MRC_CTL_UINT("offset", S, fault.offset, 0, 65535),
+	PRESENT("delay", fault.param, has_delay, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
+	PRESENT("down", fault.param, has_down, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
+	PRESENT("up", fault.spread, has_up, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
+	PRESENT("gap", fault.spread, has_gap, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
+	PRESENT("bits", fault.param, has_bits, MRC_CTL_UNIT_RATE, 1, 0),
+	PRESENT("bytes", fault.param, has_bytes, MRC_CTL_UNIT_SIZE, 1, 65535),
+	PRESENT("copies", fault.param, has_copies, MRC_CTL_UNIT_NONE, 1, 16),
+	PRESENT("offset", fault.offset, has_offset, MRC_CTL_UNIT_NONE, 0, 65535),
 	MRC_CTL_CUSTOM("packets", S, fault.match, decode_packets),
 	MRC_CTL_CUSTOM("psn", S, fault.match, decode_psn),
 	MRC_CTL_CUSTOM("length", S, fault.match, decode_length),
@@ -248,7 +254,63 @@ static const struct mrc_ctl_field fault_fields[] = {
 	MRC_CTL_CUSTOM("dst", S, fault.match, decode_dst),
 	MRC_CTL_END,
 };
+#undef PRESENT
 #undef S
+
+enum {
+	P_DELAY = 1,
+	P_DOWN = 2,
+	P_UP = 4,
+	P_GAP = 8,
+	P_BITS = 16,
+	P_BYTES = 32,
+	P_COPIES = 64,
+	P_OFFSET = 128,
+};
+
+/* Which parameters a kind must have, and which it may have besides. */
+static const struct {
+	uint32_t must, may;
+} kind_params[MRC_FABRIC_NB_FAULT_KINDS] = {
+	[MRC_FABRIC_DUPLICATE] = {0, P_COPIES | P_GAP},
+	[MRC_FABRIC_REORDER] = {P_DELAY, 0},
+	[MRC_FABRIC_DELAY] = {P_DELAY, 0},
+	[MRC_FABRIC_JITTER] = {P_DELAY, 0},
+	[MRC_FABRIC_CORRUPT] = {0, P_BYTES | P_OFFSET},
+	[MRC_FABRIC_TRUNCATE] = {P_BYTES, 0},
+	[MRC_FABRIC_PAD] = {P_BYTES, 0},
+	[MRC_FABRIC_MTU] = {P_BYTES, 0},
+	[MRC_FABRIC_RATE] = {P_BITS, 0},
+	[MRC_FABRIC_FLAP] = {P_DOWN | P_UP, 0},
+};
+
+static int params_check(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_fault *p)
+{
+	const struct {
+		uint32_t bit;
+		bool given;
+		const char *key;
+	} params[] = {{P_DELAY, p->has_delay, "delay"}, {P_DOWN, p->has_down, "down"},
+		{P_UP, p->has_up, "up"}, {P_GAP, p->has_gap, "gap"}, {P_BITS, p->has_bits, "bits"},
+		{P_BYTES, p->has_bytes, "bytes"}, {P_COPIES, p->has_copies, "copies"},
+		{P_OFFSET, p->has_offset, "offset"}};
+	const char *kind = mrc_fabric_fault_kind_name(p->fault.kind);
+	uint32_t must = kind_params[p->fault.kind].must;
+	uint32_t may = must | kind_params[p->fault.kind].may;
+
+	for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
+		if (params[i].given && (may & params[i].bit) == 0)
+			return mrc_ctl_fail_key(ctx, params[i].key,
+				"\"%s\" has no such parameter, leave it out", kind);
+		if (!params[i].given && (must & params[i].bit) != 0)
+			return mrc_ctl_fail_key(
+				ctx, "kind", "\"%s\" needs \"%s\", add it", kind, params[i].key);
+	}
+	if ((p->has_count || p->has_period) && p->fault.nth == 0)
+		return mrc_ctl_fail_key(ctx, p->has_count ? "count" : "period",
+			"counts from the \"nth\" packet on, give that too");
+	return MRC_OK;
+}
 
 static bool is_everywhere(const struct mrc_fabric_where *where)
 {
@@ -261,16 +323,10 @@ static int fault_check(struct mrc_ctl_ctx *ctx, void *obj)
 {
 	struct mrc_ctl_fault *plan = obj;
 	const struct mrc_fabric_fault *f = &plan->fault;
+	int err = params_check(ctx, plan);
 
-	if (f->kind == MRC_FABRIC_FLAP && (f->param == 0 || f->spread == 0))
-		return mrc_ctl_fail_key(ctx, "kind", "flap needs \"down\" and \"up\" times");
-	if (f->kind == MRC_FABRIC_RATE && f->param == 0)
-		return mrc_ctl_fail_key(
-			ctx, "kind", "rate needs \"bits\", the rate of the link meanwhile");
-	if ((f->kind == MRC_FABRIC_TRUNCATE || f->kind == MRC_FABRIC_PAD ||
-		    f->kind == MRC_FABRIC_MTU) &&
-		f->param == 0)
-		return mrc_ctl_fail_key(ctx, "kind", "this kind needs \"bytes\"");
+	if (err != MRC_OK)
+		return err;
 	if (f->kind == MRC_FABRIC_RESTART && f->where.leaf == MRC_FABRIC_ANY &&
 		f->where.spine == MRC_FABRIC_ANY)
 		return mrc_ctl_fail_key(ctx, "kind", "restart needs a \"leaf\" or \"spine\"");

@@ -18,6 +18,9 @@ struct mrc_ctl_fault {
 	uint64_t at_ns;                /* start, counted from when the plan is put in force */
 	uint64_t for_ns;               /* how long; 0 = until stopped */
 	struct mrc_fabric_fault fault; /* start_ns and end_ns are the caller's to fill in */
+	/* Parameters that were given: not every kind takes every one. */
+	bool has_delay, has_down, has_up, has_gap, has_bits, has_bytes, has_copies, has_offset;
+	bool has_count, has_period;
 };
 
 /* One plan; start from mrc_ctl_fault_init. */

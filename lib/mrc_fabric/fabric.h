@@ -74,7 +74,7 @@ struct link {
 	uint8_t cls;
 	bool up;
 	bool tap;
-	uint8_t nb_faults; /* active ones that act on packets */
+	bool faulty; /* faults that act on packets are active */
 
 	uint64_t fifo_ns;    /* arrival of the last packet that kept its place */
 	uint64_t area_ns;    /* queue_area is right up to here */

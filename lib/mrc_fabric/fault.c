@@ -290,6 +290,18 @@ static void carrier_hold(
 	}
 }
 
+/* Whether a fault that acts on packets is attached to the link. */
+static bool any_fault(const struct mrc_fabric *f, uint32_t link)
+{
+	const uint64_t *bits = &f->fault_bits[(uint64_t)link * f->fault_words];
+
+	for (uint32_t i = 0; i < f->cfg.max_faults; i++) {
+		if ((bits[i / 64] >> (i % 64) & 1) != 0 && !of_link(f->faults[i].cfg.kind))
+			return true;
+	}
+	return false;
+}
+
 static void attach(struct mrc_fabric *f, struct fault *fault, bool on, uint64_t now_ns)
 {
 	uint32_t index = (uint32_t)(fault - f->faults);
@@ -300,7 +312,7 @@ static void attach(struct mrc_fabric *f, struct fault *fault, bool on, uint64_t 
 
 		*word ^= 1ull << (index % 64);
 		if (!of_link(fault->cfg.kind))
-			f->links[i].nb_faults = (uint8_t)(f->links[i].nb_faults + (on ? 1 : -1));
+			f->links[i].faulty = on || any_fault(f, i);
 		else
 			mrc_fabric_link_update(f, &f->links[i], now_ns);
 	}

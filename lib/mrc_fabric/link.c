@@ -213,7 +213,7 @@ static void start(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t 
 	struct fault_effect effect = no_effect;
 	uint64_t end_ns;
 
-	if (l->nb_faults != 0)
+	if (l->faulty)
 		mrc_fabric_fault_apply(f, l, p, now_ns, &effect);
 	if (effect.trim && p->trimmable && pkt_header_whole(p, p->ip_off))
 		mrc_fabric_pkt_trim(f, l, p);

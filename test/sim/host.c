@@ -8,6 +8,10 @@
 
 #include "sim.h"
 
+enum {
+	MAX_QPS = 4096, /* of an engine */
+};
+
 static uint64_t host_random64(void *ctx)
 {
 	struct sim_host *h = ctx;
@@ -52,6 +56,16 @@ static void engine_cfg(struct sim_host *h, uint32_t worker, struct mrc_sched_cfg
 
 static void engines_create(struct sim_host *h)
 {
+	uint64_t qps = (uint64_t)h->nb_conns * h->sim->sc->load.qps;
+
+	if (qps > MAX_QPS) {
+		sim_fail(h->sim,
+			"load.qps: %u: host %u has %u connections, thus %llu queue pairs of at "
+			"most %d; give fewer",
+			h->sim->sc->load.qps, h->index, h->nb_conns, (unsigned long long)qps,
+			MAX_QPS);
+		return;
+	}
 	for (uint32_t w = 0; w < h->sim->sc->host.workers; w++) {
 		struct mrc_sched_cfg cfg;
 		int err;

@@ -260,6 +260,31 @@ static void summary(const json_t *r)
 	}
 }
 
+/* Why a run was not met, on one line. */
+static void complain(const json_t *r)
+{
+	const char *failure = json_string_value(json_object_get(r, "failure"));
+	const json_t *item;
+	size_t i;
+
+	if (failure[0] != '\0') {
+		fprintf(stderr, "mrc-sim: %s\n", failure);
+		return;
+	}
+	json_array_foreach(json_object_get(r, "expect"), i, item)
+	{
+		if (json_is_true(json_object_get(item, "ok")))
+			continue;
+		fprintf(stderr, "mrc-sim: expect[%zu]: %s: ", i,
+			json_string_value(json_object_get(item, "value")));
+		if (json_object_get(item, "measured") == NULL)
+			fprintf(stderr, "the result has no such value\n");
+		else
+			fprintf(stderr, "is %g\n", number(item, "measured"));
+		return;
+	}
+}
+
 /* One run; NULL when it could not begin (message printed). */
 static json_t *run_once(const struct args *a, struct scenario *sc)
 {
@@ -339,12 +364,17 @@ int main(int argc, char **argv)
 	scenario_free(sc);
 	if (result == NULL)
 		return EXIT_USAGE;
+	if (!json_is_true(json_object_get(result, "begun"))) {
+		fprintf(stderr, "mrc-sim: %s: %s\n", a.scenario,
+			json_string_value(json_object_get(result, "failure")));
+		json_decref(result);
+		return EXIT_USAGE;
+	}
 	if (!a.quiet && (a.json == NULL || strcmp(a.json, "-") != 0))
 		summary(result);
 	code = json_is_true(json_object_get(result, "met")) ? EXIT_MET : EXIT_NOT_MET;
 	if (a.quiet && code == EXIT_NOT_MET && a.json == NULL)
-		fprintf(stderr, "mrc-sim: %s\n",
-			json_string_value(json_object_get(result, "failure")));
+		complain(result);
 	if (a.json != NULL && write_json(a.json, result) != 0)
 		code = EXIT_USAGE;
 	json_decref(result);

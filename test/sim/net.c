@@ -63,37 +63,6 @@ static uint32_t op_tailroom(void *ctx, const struct mrc_fabric_pkt *pkt)
 
 /* ---- links */
 
-static uint32_t given(uint32_t value, double otherwise)
-{
-	return value != SIM_AUTO ? value : (uint32_t)otherwise;
-}
-
-static void link_cfg(
-	const struct scenario *sc, enum mrc_fabric_link_class cls, struct mrc_fabric_link_cfg *l)
-{
-	const struct sim_fabric *f = &sc->fabric;
-	bool uplink = cls == MRC_FABRIC_LEAF_UP || cls == MRC_FABRIC_LEAF_DOWN;
-	bool last = cls == MRC_FABRIC_HOST_DOWN;
-	double bdp;
-
-	*l = (struct mrc_fabric_link_cfg){.rate_bps = f->rate_bps, .delay_ns = f->delay_ns};
-	if (uplink && f->uplink_rate_bps != 0)
-		l->rate_bps = f->uplink_rate_bps;
-	if (cls == MRC_FABRIC_HOST_UP)
-		return;
-	bdp = (double)l->rate_bps / 8e9 * (double)scenario_rtt_ns(sc);
-	if (bdp < 16.0 * scenario_packet_len(sc))
-		bdp = 16.0 * scenario_packet_len(sc);
-	if (f->ecn && (!last || f->ecn_last_hop)) {
-		l->ecn_min_len = given(f->ecn_min_len, 0.2 * bdp);
-		l->ecn_max_len = given(f->ecn_max_len, 0.8 * bdp);
-	}
-	if (f->trim)
-		l->trim_len = given(last ? f->trim_last_len : f->trim_len, (last ? 1.5 : 1) * bdp);
-	l->drop_len = given(f->drop_len, 3 * bdp);
-	l->ctrl_len = given(f->ctrl_len, 3 * bdp);
-}
-
 static void link_overrides(struct sim *sim)
 {
 	for (uint32_t i = 0; i < sim->sc->fabric.nb_links; i++) {
@@ -121,7 +90,7 @@ static void fabric_cfg(struct sim *sim, struct mrc_fabric_cfg *c)
 
 	mrc_fabric_cfg_default(c, &sim->sc->proto, f->rate_bps, f->delay_ns);
 	for (int cls = 0; cls < MRC_FABRIC_NB_CLASSES; cls++)
-		link_cfg(sim->sc, (enum mrc_fabric_link_class)cls, &c->links[cls]);
+		scenario_link(sim->sc, (enum mrc_fabric_link_class)cls, &c->links[cls]);
 	c->nb_planes = f->planes;
 	c->nb_leaves = f->leaves;
 	c->nb_spines = f->spines;

@@ -587,7 +587,8 @@ json_t *sim_result(struct sim *sim, bool ok)
 		(int)ok, "failure", sim->failure, "hash", hash, "simulated_us",
 		(double)sim->end_ns / 1e3, "rtt_us", (double)scenario_rtt_ns(sim->sc) / 1e3);
 	json_object_set_new(out, "seed", json_integer((json_int_t)sim->sc->seed));
-	if (sim->fabric == NULL)
+	json_object_set_new(out, "begun", json_boolean(sim->begun));
+	if (!sim->begun)
 		return out;
 	json_object_set_new(out, "flows", flows_json(sim));
 	json_object_set_new(out, "goodput", goodput_json(sim));

@@ -169,7 +169,7 @@ static const struct mrc_ctl_field host_fields[] = {
 	MRC_CTL_BOOL("strict_echo", struct sim_host_cfg, strict_echo),
 	MRC_CTL_BOOL("probes", struct sim_host_cfg, probes),
 	MRC_CTL_UINT("nic_packets", struct sim_host_cfg, nic_packets, 0, 1024),
-	MRC_CTL_UINT("nacks_per_us", struct sim_host_cfg, nacks_per_us, 1, 100000),
+	MRC_CTL_UINT("nacks_per_us", struct sim_host_cfg, nacks_per_us, 1, 1000),
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table host_table = {host_fields, sizeof(struct sim_host_cfg), NULL};
@@ -293,8 +293,11 @@ static int list_item(struct mrc_ctl_ctx *ctx, const json_t *item, struct mrc_pat
 {
 	static const struct mrc_ctl_field time = {
 		.type = MRC_CTL_TYPE_UINT, .size = 8, .unit = MRC_CTL_UNIT_TIME};
-	static const struct mrc_ctl_field size = {
-		.type = MRC_CTL_TYPE_UINT, .size = 8, .unit = MRC_CTL_UNIT_SIZE, .min = 1};
+	static const struct mrc_ctl_field size = {.type = MRC_CTL_TYPE_UINT,
+		.size = 8,
+		.unit = MRC_CTL_UNIT_SIZE,
+		.min = 1,
+		.max = 1ull << 50};
 	static const struct mrc_ctl_field index = {.type = MRC_CTL_TYPE_UINT, .size = 4};
 	int err;
 
@@ -327,13 +330,18 @@ static int decode_list(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *fiel
 	int err = MRC_OK;
 
 	if (!json_is_array(value) || json_array_size(value) == 0)
-		return mrc_ctl_fail(ctx, value, "is no list of flows");
+		return mrc_ctl_fail(
+			ctx, value, "is no list of flows, give [[start, source, ...], ...]");
 	load->nb_list = json_array_size(value);
 	load->list = calloc(load->nb_list, sizeof(*load->list));
 	if (load->list == NULL)
 		return MRC_ERR_NOMEM;
-	for (uint64_t i = 0; i < load->nb_list && err == MRC_OK; i++)
+	for (uint64_t i = 0; i < load->nb_list && err == MRC_OK; i++) {
+		size_t old = mrc_ctl_path_index(ctx, i);
+
 		err = list_item(ctx, json_array_get(value, i), &load->list[i]);
+		mrc_ctl_path_pop(ctx, old);
+	}
 	return err;
 }
 
@@ -366,6 +374,8 @@ static const struct mrc_ctl_field load_fields[] = {
 		MRC_CTL_UNIT_SIZE, 1, 1ull << 50),
 	RATE("background_rate", struct sim_load, background_bps),
 	MRC_CTL_CUSTOM("flows", struct sim_load, list, decode_list),
+	MRC_CTL_STRING("flows_file", struct sim_load, flows_file, 1),
+	MRC_CTL_STRING("sizes_file", struct sim_load, sizes_file, 1),
 	MRC_CTL_UINT("qps", struct sim_load, qps, 1, MRC_LOAD_MAX_QPS),
 	MRC_CTL_UINT("depth", struct sim_load, depth, 1, 1024),
 	MRC_CTL_UNIT("message", struct sim_load, piece_len, MRC_CTL_UNIT_SIZE, 1, 1u << 31),
@@ -378,9 +388,19 @@ static const struct mrc_ctl_field load_fields[] = {
 static const struct mrc_ctl_table load_table = {load_fields, sizeof(struct sim_load), NULL};
 
 static const struct mrc_ctl_field pause_fields[] = {
-	MRC_CTL_UINT("host", struct sim_pause, host, 0, 65535),
+	{.key = "host",
+		.type = MRC_CTL_TYPE_UINT,
+		.flags = MRC_CTL_REQUIRED,
+		MRC_CTL_AT(struct sim_pause, host),
+		.max = 65535},
 	TIME("at", struct sim_pause, at_ns),
-	TIME("for", struct sim_pause, for_ns),
+	{.key = "for",
+		.type = MRC_CTL_TYPE_UINT,
+		.flags = MRC_CTL_REQUIRED,
+		MRC_CTL_AT(struct sim_pause, for_ns),
+		.unit = MRC_CTL_UNIT_TIME,
+		.min = 1,
+		.max = YEAR_NS},
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table pause_table = {pause_fields, sizeof(struct sim_pause), NULL};
@@ -390,7 +410,7 @@ static const struct mrc_ctl_field pause_elem = {
 static const struct mrc_ctl_field handover_fields[] = {
 	MRC_CTL_UINT("host", struct sim_handover, host, 0, 65535),
 	TIME("at", struct sim_handover, at_ns),
-	TIME("for", struct sim_handover, for_ns),
+	MRC_CTL_UNIT("for", struct sim_handover, for_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
 	TIME("delay", struct sim_handover, delay_ns),
 	MRC_CTL_UINT("depth", struct sim_handover, depth, 0, 1000000),
 	MRC_CTL_END,
@@ -410,16 +430,22 @@ static const struct mrc_ctl_field handover_elem = {.type = MRC_CTL_TYPE_OBJECT,
 	.init = handover_init};
 
 static const struct mrc_ctl_field churn_fields[] = {
-	MRC_CTL_UNIT("every", struct sim_churn_cfg, every_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
+	{.key = "every",
+		.type = MRC_CTL_TYPE_UINT,
+		.flags = MRC_CTL_REQUIRED,
+		MRC_CTL_AT(struct sim_churn_cfg, every_ns),
+		.unit = MRC_CTL_UNIT_TIME,
+		.min = 1,
+		.max = YEAR_NS},
 	TIME("at", struct sim_churn_cfg, at_ns),
-	TIME("for", struct sim_churn_cfg, for_ns),
+	MRC_CTL_UNIT("for", struct sim_churn_cfg, for_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
 	MRC_CTL_UINT("lives", struct sim_churn_cfg, lives, 1, 1000),
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table churn_table = {churn_fields, sizeof(struct sim_churn_cfg), NULL};
 
 static const struct mrc_ctl_field rc_fields[] = {
-	TIME("timeout", struct sim_rc, timeout_ns),
+	MRC_CTL_UNIT("timeout", struct sim_rc, timeout_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
 	MRC_CTL_UNIT("window", struct sim_rc, window_len, MRC_CTL_UNIT_SIZE, 1, 1u << 31),
 	MRC_CTL_UINT("ack_every", struct sim_rc, ack_every, 1, 1024),
 	MRC_CTL_BOOL("ecn", struct sim_rc, ecn),
@@ -430,7 +456,7 @@ static const struct mrc_ctl_table rc_table = {rc_fields, sizeof(struct sim_rc), 
 /* ---- the run */
 
 static const struct mrc_ctl_field run_fields[] = {
-	TIME("limit", struct sim_run, limit_ns),
+	MRC_CTL_UNIT("limit", struct sim_run, limit_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
 	TIME("sample", struct sim_run, sample_ns),
 	MRC_CTL_UINT("check_every", struct sim_run, check_every, 0, 0),
 	MRC_CTL_END,
@@ -438,7 +464,11 @@ static const struct mrc_ctl_field run_fields[] = {
 static const struct mrc_ctl_table run_table = {run_fields, sizeof(struct sim_run), NULL};
 
 static const struct mrc_ctl_field expect_fields[] = {
-	MRC_CTL_STRING("value", struct sim_expect, value, 1),
+	{.key = "value",
+		.type = MRC_CTL_TYPE_STRING,
+		.flags = MRC_CTL_REQUIRED,
+		MRC_CTL_AT(struct sim_expect, value),
+		.min = 1},
 	{.key = "min",
 		.type = MRC_CTL_TYPE_DOUBLE,
 		.flags = MRC_CTL_PRESENT,

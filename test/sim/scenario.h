@@ -102,6 +102,8 @@ struct sim_load {
 	struct mrc_dist sizes;
 	struct mrc_pattern_flow *list;
 	uint64_t nb_list;
+	char flows_file[SIM_TEXT], sizes_file[SIM_TEXT]; /* where the lists came from; "": from here
+							  */
 	uint32_t qps, depth;
 	uint32_t piece_len; /* largest message of a flow, message size in the steady mode */
 	uint32_t imm_pct;
@@ -192,5 +194,10 @@ uint32_t scenario_nb_hosts(const struct scenario *sc);
 uint64_t scenario_rtt_ns(const struct scenario *sc);
 /* Bytes of a full packet on the wire, headers and overhead included. */
 uint32_t scenario_packet_len(const struct scenario *sc);
+/* The links of a class, without what "links" changes. */
+void scenario_link(
+	const struct scenario *sc, enum mrc_fabric_link_class cls, struct mrc_fabric_link_cfg *l);
+/* Congestion control of every QP. */
+void scenario_cc(const struct scenario *sc, struct mrc_nscc_cfg *cfg_out);
 
 #endif

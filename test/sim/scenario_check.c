@@ -1,8 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* scenario_check.c - what one key of a scenario alone cannot tell. */
 #include <stdio.h>
+#include <string.h>
 
 #include "scenario_private.h"
+
+enum {
+	MAX_HOSTS = 65536,
+	MAX_LINKS = 1 << 22,
+	NACKS_MAX = 1000, /* per microsecond, of an engine */
+	HOST_LINKS = 1 << MRC_FABRIC_HOST_UP | 1 << MRC_FABRIC_HOST_DOWN,
+	UPLINKS = 1 << MRC_FABRIC_LEAF_UP | 1 << MRC_FABRIC_LEAF_DOWN,
+};
+
+/* ---- places */
+
+/* Whether the selector leaves any link, in a fabric that has all it names. */
+static bool selects(const struct scenario *sc, const struct mrc_fabric_where *where)
+{
+	uint32_t classes = where->classes != 0 ? where->classes : HOST_LINKS | UPLINKS;
+
+	if (where->host != MRC_FABRIC_ANY)
+		classes &= HOST_LINKS;
+	if (where->spine != MRC_FABRIC_ANY || sc->fabric.spines == 0)
+		classes &= where->spine != MRC_FABRIC_ANY ? UPLINKS : HOST_LINKS;
+	if (where->host != MRC_FABRIC_ANY && where->leaf != MRC_FABRIC_ANY &&
+		(uint32_t)where->host / sc->fabric.hosts_per_leaf != (uint32_t)where->leaf)
+		return false;
+	return classes != 0;
+}
 
 static int where_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc, const char *array,
 	uint32_t i, const struct mrc_fabric_where *where)
@@ -14,47 +40,263 @@ static int where_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc, const
 	const char *part = mrc_ctl_where_check(where, &shape, &index, &nb);
 	char key[96];
 
-	if (part == NULL)
+	if (part != NULL) {
+		snprintf(key, sizeof(key), "%s[%u].%s", array, i, part);
+		if (nb == 0)
+			return mrc_ctl_fail_key(
+				ctx, key, "%d: the fabric has none, leave it out", index);
+		return mrc_ctl_fail_key(
+			ctx, key, "%d: is not there, the fabric has 0 .. %u", index, nb - 1);
+	}
+	if (selects(sc, where))
 		return MRC_OK;
-	snprintf(key, sizeof(key), "%s[%u].%s", array, i, part);
-	return mrc_ctl_fail_key(
-		ctx, key, "is not there, the fabric has 0 .. %u", nb == 0 ? 0 : nb - 1);
+	snprintf(key, sizeof(key), "%s[%u]", array, i);
+	return mrc_ctl_fail_key(ctx, key,
+		"no link is at all these places, leave one of them out (a spine has no host's "
+		"link)");
 }
 
-/* Times in a scenario count from the start of the run. */
-static void fault_place(struct mrc_ctl_fault *plan)
+static int host_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc, const char *array,
+	uint32_t i, const char *name, uint32_t host)
 {
-	plan->fault.start_ns = plan->at_ns;
-	plan->fault.end_ns = plan->for_ns != 0 ? plan->at_ns + plan->for_ns : 0;
+	char key[96];
+
+	if (host < scenario_nb_hosts(sc))
+		return MRC_OK;
+	snprintf(key, sizeof(key), "%s[%u].%s", array, i, name);
+	return mrc_ctl_fail_key(ctx, key, "%u: is not there, the fabric has 0 .. %u", host,
+		scenario_nb_hosts(sc) - 1);
 }
 
-static int load_check(struct mrc_ctl_ctx *ctx, struct scenario *sc)
-{
-	struct mrc_pattern_cfg *p = &sc->load.pattern;
-	uint32_t hosts = scenario_nb_hosts(sc);
+/* ---- fabric */
 
-	if (p->nb_hosts == 0)
-		p->nb_hosts = hosts;
-	if (p->nb_hosts > hosts)
+static int extent_check(struct mrc_ctl_ctx *ctx, const struct sim_fabric *f)
+{
+	uint64_t hosts = (uint64_t)f->leaves * f->hosts_per_leaf;
+	uint64_t links = 2ull * f->planes * (hosts + (uint64_t)f->leaves * f->spines);
+
+	if (hosts > MAX_HOSTS)
+		return mrc_ctl_fail_key(ctx, "fabric.hosts_per_leaf",
+			"%u: that is %llu hosts, at most %d have addresses; take fewer leaves or "
+			"hosts",
+			f->hosts_per_leaf, (unsigned long long)hosts, MAX_HOSTS);
+	if (links > MAX_LINKS)
+		return mrc_ctl_fail_key(ctx, "fabric.spines",
+			"%u: that is %llu links, at most %d fit; take fewer planes, leaves or "
+			"spines",
+			f->spines, (unsigned long long)links, MAX_LINKS);
+	return MRC_OK;
+}
+
+static int queue_check(struct mrc_ctl_ctx *ctx, const char *array, int i,
+	const struct mrc_fabric_link_cfg *l, uint32_t packet)
+{
+	char at[64], key[80];
+
+	snprintf(at, sizeof(at), i < 0 ? "%s" : "%s[%d]", array, i);
+	snprintf(key, sizeof(key), "%s.ecn_min", at);
+	if (l->ecn_max_len != 0 && l->ecn_min_len > l->ecn_max_len)
+		return mrc_ctl_fail_key(ctx, key,
+			"marking begins at %u bytes and is certain at %u, give ecn_min <= ecn_max",
+			l->ecn_min_len, l->ecn_max_len);
+	snprintf(key, sizeof(key), "%s.drop_at", at);
+	if (l->drop_len != 0 && l->trim_len > l->drop_len)
+		return mrc_ctl_fail_key(ctx, key,
+			"a queue trims above %u bytes and drops above %u, give trim_at <= drop_at",
+			l->trim_len, l->drop_len);
+	if (l->drop_len != 0 && l->drop_len < packet)
+		return mrc_ctl_fail_key(ctx, key,
+			"a queue of %u bytes holds no packet of %u, give more for drop_at",
+			l->drop_len, packet);
+	return MRC_OK;
+}
+
+static int queues_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
+{
+	static const enum mrc_fabric_link_class classes[] = {
+		MRC_FABRIC_HOST_DOWN, MRC_FABRIC_LEAF_UP};
+	uint32_t packet = scenario_packet_len(sc);
+	struct mrc_fabric_link_cfg l;
+	int err = MRC_OK;
+
+	for (size_t i = 0; i < 2 && err == MRC_OK; i++) {
+		scenario_link(sc, classes[i], &l);
+		err = queue_check(ctx, "fabric", -1, &l, packet);
+	}
+	for (uint32_t i = 0; i < sc->fabric.nb_links && err == MRC_OK; i++) {
+		const struct sim_link *o = &sc->fabric.links[i];
+
+		l.ecn_min_len = o->has_ecn_min && o->has_ecn_max ? o->ecn_min_len : 0;
+		l.ecn_max_len = o->ecn_max_len;
+		l.trim_len = o->has_trim && o->has_drop ? o->trim_len : 0;
+		l.drop_len = o->has_drop ? o->drop_len : 0;
+		err = queue_check(ctx, "fabric.links", (int)i, &l, packet);
+	}
+	return err;
+}
+
+static int fabric_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
+{
+	const struct sim_fabric *f = &sc->fabric;
+	int err = extent_check(ctx, f);
+
+	if (err == MRC_OK && f->stev_shift + f->stev_width > 32 && f->stev_shift != 0)
+		err = mrc_ctl_fail_key(ctx, "fabric.stev_width",
+			"%u: from bit %u on only %u are left, give less", f->stev_width,
+			f->stev_shift, 32 - f->stev_shift);
+	if (err == MRC_OK && f->forward == MRC_FABRIC_STEV && f->stev_width < 16 &&
+		f->spines > 1u << f->stev_width)
+		err = mrc_ctl_fail_key(ctx, "fabric.stev_width",
+			"%u: cannot name %u spines, give more bits", f->stev_width, f->spines);
+	if (err == MRC_OK)
+		err = queues_check(ctx, sc);
+	for (uint32_t i = 0; err == MRC_OK && i < f->nb_links; i++)
+		err = where_check(ctx, sc, "fabric.links", i, &f->links[i].where);
+	return err;
+}
+
+/* ---- endpoints */
+
+static int ev_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
+{
+	const struct sim_ev *ev = &sc->ev;
+
+	if (ev->mode == MRC_EV_MODE_SRV6 && (sc->fabric.forward != MRC_FABRIC_SRV6 || sc->host.v4))
+		return mrc_ctl_fail_key(ctx, "ev.mode",
+			"\"srv6\": such paths need \"forward\": \"srv6\" in the fabric and IPv6 "
+			"hosts");
+	if (ev->count % sc->fabric.planes != 0)
+		return mrc_ctl_fail_key(ctx, "ev.count",
+			"%u: %u planes need equal shares, give a multiple of that", ev->count,
+			sc->fabric.planes);
+	if (ev->count + ev->spares > MRC_EV_MAX)
+		return mrc_ctl_fail_key(ctx, "ev.spares", "%u: at most %u values in all, give %u",
+			ev->spares, MRC_EV_MAX, MRC_EV_MAX - ev->count);
+	if (ev->min_active > ev->count)
+		return mrc_ctl_fail_key(ctx, "ev.min_active",
+			"%u: there are only %u active values, give at most that", ev->min_active,
+			ev->count);
+	if (ev->probe_max_ns != 0 && ev->probe_max_ns < ev->probe_ns)
+		return mrc_ctl_fail_key(ctx, "ev.probe_max",
+			"%llu ns: is shorter than the first interval, %llu ns; give more",
+			(unsigned long long)ev->probe_max_ns, (unsigned long long)ev->probe_ns);
+	return MRC_OK;
+}
+
+static int cc_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
+{
+	struct mrc_nscc_cfg cfg;
+	const char *key = "?";
+	char path[64];
+
+	if (!sc->cc.on || sc->transport != SIM_MRC)
+		return MRC_OK;
+	scenario_cc(sc, &cfg);
+	if (mrc_nscc_cfg_check(&cfg, &key) == MRC_OK)
+		return MRC_OK;
+	if (strcmp(key, "base_rtt") == 0)
+		return mrc_ctl_fail_key(ctx, "cc.base_rtt",
+			"%u ns: must be 500 to 1000000; set it, or change the fabric's delays",
+			cfg.base_rtt_ns);
+	if (strcmp(key, "max_cwnd") == 0)
+		return mrc_ctl_fail_key(ctx, "cc.max_cwnd",
+			"%u bytes: must be 1 to 32640 packets of %u", cfg.max_cwnd, cfg.mtu);
+	if (strcmp(key, "target_delay") == 0)
+		return mrc_ctl_fail_key(ctx, "cc.target_delay",
+			"%u ns: must be 128 to %u, four round trips", cfg.target_delay_ns,
+			4 * cfg.base_rtt_ns);
+	if (strcmp(key, "qa_threshold") == 0)
+		return mrc_ctl_fail_key(ctx, "cc.qa_threshold",
+			"%u ns: must be the target_delay, %u, or more", cfg.qa_threshold_ns,
+			cfg.target_delay_ns);
+	snprintf(path, sizeof(path), "cc.%s", key);
+	return mrc_ctl_fail_key(ctx, path, "does not fit a round trip of %u ns, change one of them",
+		cfg.base_rtt_ns);
+}
+
+static void defaults(struct scenario *sc)
+{
+	uint64_t nacks = 1 + sc->fabric.rate_bps / 1000000 * sc->fabric.planes /
+				     (8ull * scenario_packet_len(sc));
+
+	if (sc->host.nacks_per_us == SIM_AUTO)
+		sc->host.nacks_per_us = nacks < NACKS_MAX ? (uint32_t)nacks : NACKS_MAX;
+	/* One port can be kept exact; several have to be fed in turn. */
+	if (sc->host.nic_packets == SIM_AUTO)
+		sc->host.nic_packets = sc->fabric.planes > 1 ? 4 : 0;
+}
+
+/* ---- what goes wrong */
+
+static int faults_check(struct mrc_ctl_ctx *ctx, struct scenario *sc)
+{
+	int err = MRC_OK;
+
+	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_faults; i++) {
+		struct mrc_fabric_fault *f = &sc->faults[i].fault;
+
+		/* Times in a scenario count from the start of the run. */
+		f->start_ns = sc->faults[i].at_ns;
+		f->end_ns = sc->faults[i].for_ns != 0 ? f->start_ns + sc->faults[i].for_ns : 0;
+		err = where_check(ctx, sc, "faults", i, &f->where);
+		if (err == MRC_OK && f->match.fields & MRC_FABRIC_MATCH_SRC)
+			err = host_check(ctx, sc, "faults", i, "src", f->match.src);
+		if (err == MRC_OK && f->match.fields & MRC_FABRIC_MATCH_DST)
+			err = host_check(ctx, sc, "faults", i, "dst", f->match.dst);
+	}
+	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_pauses; i++)
+		err = host_check(ctx, sc, "pauses", i, "host", sc->pauses[i].host);
+	return err;
+}
+
+static int handovers_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
+{
+	int err = MRC_OK;
+
+	if (sc->nb_handovers != 0 && sc->host.workers < 2)
+		return mrc_ctl_fail_key(ctx, "handovers",
+			"a single worker hands nothing over, give \"workers\" of the host 2 or "
+			"more");
+	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_handovers; i++) {
+		const struct sim_handover *o = &sc->handovers[i];
+		char key[48];
+
+		if (o->host != SIM_EVERY_HOST)
+			err = host_check(ctx, sc, "handovers", i, "host", o->host);
+		snprintf(key, sizeof(key), "handovers[%u]", i);
+		if (err == MRC_OK && o->delay_ns == 0 && o->depth == UINT32_MAX)
+			err = mrc_ctl_fail_key(
+				ctx, key, "changes nothing, give \"delay\" or \"depth\"");
+	}
+	return err;
+}
+
+static int rc_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
+{
+	if (sc->transport != SIM_RC)
+		return MRC_OK;
+	if (sc->load.mode != SIM_FLOWS)
 		return mrc_ctl_fail_key(
-			ctx, "load.hosts", "the fabric has %u hosts, give at most that", hosts);
-	if (p->kind == MRC_PATTERN_LIST && sc->load.list == NULL)
-		return mrc_ctl_fail_key(ctx, "load.flows", "pattern \"list\" needs the flows");
-	if (sc->load.mode == SIM_STEADY && sc->load.duration_ns == 0)
-		return mrc_ctl_fail_key(ctx, "load.duration", "a steady load needs a duration");
-	if (sc->load.mode == SIM_STEADY && p->kind == MRC_PATTERN_ALL_REDUCE)
+			ctx, "transport", "\"rc\": only knows mode \"flows\", set load.mode");
+	if (sc->churn.every_ns != 0)
 		return mrc_ctl_fail_key(
-			ctx, "load.pattern", "all_reduce has steps, use mode \"flows\"");
-	if (sc->load.mode == SIM_STEADY && sc->load.warmup_ns >= sc->load.duration_ns)
-		return mrc_ctl_fail_key(
-			ctx, "load.warmup", "must end before the load, give less than duration");
-	if (sc->load.nb_list != 0 && p->kind != MRC_PATTERN_LIST)
-		return mrc_ctl_fail_key(ctx, "load.flows", "is only used by pattern \"list\"");
-	for (uint64_t i = 0; i < sc->load.nb_list; i++) {
-		if (sc->load.list[i].src >= hosts || sc->load.list[i].dst >= hosts)
-			return mrc_ctl_fail_key(ctx, "load.flows",
-				"flow %llu names a host beyond the last, %u", (unsigned long long)i,
-				hosts - 1);
+			ctx, "churn", "transport \"rc\" has no queue pairs to renew, leave it out");
+	return MRC_OK;
+}
+
+static int expect_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
+{
+	for (uint32_t i = 0; i < sc->nb_expect; i++) {
+		const struct sim_expect *e = &sc->expect[i];
+		char key[48];
+
+		snprintf(key, sizeof(key), "expect[%u]", i);
+		if (!e->has_min && !e->has_max)
+			return mrc_ctl_fail_key(
+				ctx, key, "expects nothing, give \"min\" or \"max\"");
+		if (e->has_min && e->has_max && e->min > e->max)
+			return mrc_ctl_fail_key(ctx, key,
+				"min %g is above max %g, no value meets that", e->min, e->max);
 	}
 	return MRC_OK;
 }
@@ -62,36 +304,20 @@ static int load_check(struct mrc_ctl_ctx *ctx, struct scenario *sc)
 int scenario_check(struct mrc_ctl_ctx *ctx, void *obj)
 {
 	struct scenario *sc = obj;
-	int err = load_check(ctx, sc);
+	int err = fabric_check(ctx, sc);
 
-	if (sc->host.nacks_per_us == SIM_AUTO)
-		sc->host.nacks_per_us =
-			1 + (uint32_t)(sc->fabric.rate_bps / 1000000 * sc->fabric.planes /
-				       (8ull * scenario_packet_len(sc)));
-	/* One port can be kept exact; several have to be fed in turn. */
-	if (sc->host.nic_packets == SIM_AUTO)
-		sc->host.nic_packets = sc->fabric.planes > 1 ? 4 : 0;
-	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_faults; i++) {
-		fault_place(&sc->faults[i]);
-		err = where_check(ctx, sc, "faults", i, &sc->faults[i].fault.where);
-	}
-	for (uint32_t i = 0; err == MRC_OK && i < sc->fabric.nb_links; i++)
-		err = where_check(ctx, sc, "fabric.links", i, &sc->fabric.links[i].where);
-	for (uint32_t i = 0; err == MRC_OK && i < sc->nb_pauses; i++) {
-		if (sc->pauses[i].host >= scenario_nb_hosts(sc))
-			err = mrc_ctl_fail_key(
-				ctx, "pauses", "host %u is not there", sc->pauses[i].host);
-	}
-	if (err == MRC_OK && sc->transport == SIM_RC && sc->load.mode != SIM_FLOWS)
-		err = mrc_ctl_fail_key(ctx, "transport", "rc only knows mode \"flows\"");
-	if (err == MRC_OK && sc->ev.mode == MRC_EV_MODE_SRV6 &&
-		(sc->fabric.forward != MRC_FABRIC_SRV6 || sc->host.v4))
-		err = mrc_ctl_fail_key(ctx, "ev.mode",
-			"srv6 paths need \"forward\": \"srv6\" in the fabric and IPv6 hosts");
-	if (err == MRC_OK && sc->ev.count % sc->fabric.planes != 0)
-		err = mrc_ctl_fail_key(ctx, "ev.count",
-			"%u planes need equal shares, give a multiple of that", sc->fabric.planes);
-	if (err == MRC_OK && sc->ev.count + sc->ev.spares > MRC_EV_MAX)
-		err = mrc_ctl_fail_key(ctx, "ev.spares", "at most %u values in all", MRC_EV_MAX);
-	return err;
+	defaults(sc);
+	if (err == MRC_OK)
+		err = scenario_load_check(ctx, sc);
+	if (err == MRC_OK)
+		err = ev_check(ctx, sc);
+	if (err == MRC_OK)
+		err = rc_check(ctx, sc);
+	if (err == MRC_OK)
+		err = cc_check(ctx, sc);
+	if (err == MRC_OK)
+		err = faults_check(ctx, sc);
+	if (err == MRC_OK)
+		err = handovers_check(ctx, sc);
+	return err == MRC_OK ? expect_check(ctx, sc) : err;
 }

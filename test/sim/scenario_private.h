@@ -9,5 +9,14 @@
 
 extern const struct mrc_ctl_table scenario_table;
 int scenario_check(struct mrc_ctl_ctx *ctx, void *obj);
+/* The workload's part of it. */
+int scenario_load_check(struct mrc_ctl_ctx *ctx, struct scenario *sc);
+
+/* Puts the lists that "load" keeps in files into its JSON; lines: object that takes the line of
+ * each element. */
+int scenario_lists_read(
+	const char *scenario, json_t *root, json_t *lines, struct mrc_ctl_error *error_out);
+/* Adds file and line to an error about an element of such a list. */
+void scenario_lists_blame(const json_t *root, const json_t *lines, struct mrc_ctl_error *error);
 
 #endif

@@ -126,18 +126,24 @@ int scenario_read(const char *path, char *const *sets, uint32_t nb_sets,
 	struct scenario **scenario_out, struct mrc_ctl_error *error_out)
 {
 	struct scenario *sc;
-	json_t *root = read_json(path, error_out);
+	json_t *root = read_json(path, error_out), *lines;
 	int err = MRC_OK;
 
 	if (root == NULL)
 		return MRC_ERR_INVAL;
+	lines = json_object();
 	for (uint32_t i = 0; i < nb_sets && err == MRC_OK; i++)
 		err = apply_set(root, sets[i], error_out);
+	if (err == MRC_OK)
+		err = scenario_lists_read(path, root, lines, error_out);
 	sc = err == MRC_OK ? malloc(sizeof(*sc)) : NULL;
 	if (sc != NULL) {
 		scenario_default(sc);
 		err = mrc_ctl_decode(path, root, &scenario_table, sc, error_out);
+		if (err != MRC_OK)
+			scenario_lists_blame(root, lines, error_out);
 	}
+	json_decref(lines);
 	json_decref(root);
 	if (err == MRC_OK && sc != NULL && mrc_proto_init(&sc->proto) != MRC_OK) {
 		snprintf(error_out->text, sizeof(error_out->text),
@@ -185,4 +191,61 @@ uint64_t scenario_rtt_ns(const struct scenario *sc)
 	double uplink_ns = each + (uplink > 0 ? bits / uplink * 1e9 : 0);
 
 	return (uint64_t)(2 * host_ns + (sc->fabric.leaves > 1 ? 2 * uplink_ns : 0));
+}
+
+/* ---- links and windows */
+
+static uint32_t given(uint32_t value, double otherwise)
+{
+	return value != SIM_AUTO ? value : (uint32_t)otherwise;
+}
+
+void scenario_link(
+	const struct scenario *sc, enum mrc_fabric_link_class cls, struct mrc_fabric_link_cfg *l)
+{
+	const struct sim_fabric *f = &sc->fabric;
+	bool uplink = cls == MRC_FABRIC_LEAF_UP || cls == MRC_FABRIC_LEAF_DOWN;
+	bool last = cls == MRC_FABRIC_HOST_DOWN;
+	double bdp;
+
+	*l = (struct mrc_fabric_link_cfg){.rate_bps = f->rate_bps, .delay_ns = f->delay_ns};
+	if (uplink && f->uplink_rate_bps != 0)
+		l->rate_bps = f->uplink_rate_bps;
+	if (cls == MRC_FABRIC_HOST_UP)
+		return;
+	bdp = (double)l->rate_bps / 8e9 * (double)scenario_rtt_ns(sc);
+	if (bdp < 16.0 * scenario_packet_len(sc))
+		bdp = 16.0 * scenario_packet_len(sc);
+	if (f->ecn && (!last || f->ecn_last_hop)) {
+		l->ecn_min_len = given(f->ecn_min_len, 0.2 * bdp);
+		l->ecn_max_len = given(f->ecn_max_len, 0.8 * bdp);
+	}
+	if (f->trim)
+		l->trim_len = given(last ? f->trim_last_len : f->trim_len, (last ? 1.5 : 1) * bdp);
+	l->drop_len = given(f->drop_len, 3 * bdp);
+	l->ctrl_len = given(f->ctrl_len, 3 * bdp);
+}
+
+void scenario_cc(const struct scenario *sc, struct mrc_nscc_cfg *cfg_out)
+{
+	const struct sim_cc *cc = &sc->cc;
+	const struct sim_fabric *f = &sc->fabric;
+	uint64_t rate = cc->rate_bps != 0 ? cc->rate_bps : f->rate_bps * f->planes;
+	uint64_t rtt = cc->base_rtt_ns != 0 ? cc->base_rtt_ns : scenario_rtt_ns(sc);
+	/* The nominal size: UDP length and 40. */
+	uint32_t mtu = cc->mtu != 0 ? cc->mtu
+				    : (uint32_t)(MRC_UDP_LEN + MRC_BTH_LEN + MRC_METH_LEN +
+						 MRC_TSETH_LEN + MRC_RETH_LEN + MRC_ICRC_LEN + 40) +
+					      sc->host.pmtu;
+
+	mrc_nscc_cfg_default(
+		cfg_out, rate, rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX, mtu, f->trim);
+	cfg_out->algorithm = cc->algorithm;
+	if (cc->has_target)
+		cfg_out->target_delay_ns = (uint32_t)cc->target_ns;
+	if (cc->has_max_cwnd)
+		cfg_out->max_cwnd = cc->max_cwnd;
+	if (cc->has_qa)
+		cfg_out->qa_threshold_ns = (uint32_t)cc->qa_threshold_ns;
+	cfg_out->disable_qa = cc->disable_qa;
 }

@@ -99,32 +99,6 @@ static uint64_t env_random(void *ctx)
 	return sim_random(sim->rng);
 }
 
-static void cc_create(struct sim *sim)
-{
-	const struct sim_cc *cc = &sim->sc->cc;
-	const struct sim_fabric *f = &sim->sc->fabric;
-	uint64_t rate = cc->rate_bps != 0 ? cc->rate_bps : f->rate_bps * f->planes;
-	uint64_t rtt = cc->base_rtt_ns != 0 ? cc->base_rtt_ns : scenario_rtt_ns(sim->sc);
-	/* The nominal size: UDP length and 40. */
-	uint32_t mtu = cc->mtu != 0 ? cc->mtu
-				    : (uint32_t)(MRC_UDP_LEN + MRC_BTH_LEN + MRC_METH_LEN +
-						 MRC_TSETH_LEN + MRC_RETH_LEN + MRC_ICRC_LEN + 40) +
-					      sim->sc->host.pmtu;
-	const char *key = "?";
-
-	mrc_nscc_cfg_default(&sim->cc, rate, (uint32_t)rtt, mtu, f->trim);
-	sim->cc.algorithm = cc->algorithm;
-	if (cc->has_target)
-		sim->cc.target_delay_ns = (uint32_t)cc->target_ns;
-	if (cc->has_max_cwnd)
-		sim->cc.max_cwnd = cc->max_cwnd;
-	if (cc->has_qa)
-		sim->cc.qa_threshold_ns = (uint32_t)cc->qa_threshold_ns;
-	sim->cc.disable_qa = cc->disable_qa;
-	if (mrc_nscc_cfg_check(&sim->cc, &key) != MRC_OK)
-		sim_fail(sim, "cc: %s is out of range", key);
-}
-
 static void hosts_init(struct sim *sim)
 {
 	sim->hosts = sim_alloc(sim->nb_hosts * sizeof(*sim->hosts));
@@ -151,13 +125,14 @@ struct sim *sim_create(struct scenario *sc, const struct sim_opts *opts)
 	sim->next_sample_ns = sc->run.sample_ns != 0 ? sc->run.sample_ns : SIM_NEVER;
 	sim->next_mark_ns = sc->load.mode == SIM_STEADY ? sc->load.warmup_ns : SIM_NEVER;
 	hosts_init(sim);
-	cc_create(sim);
-	sim_flows_create(sim);
+	scenario_cc(sc, &sim->cc);
 	return sim;
 }
 
 static void begin(struct sim *sim)
 {
+	if (sim->failure[0] == '\0')
+		sim_flows_create(sim);
 	if (sim->failure[0] == '\0')
 		sim_net_create(sim);
 	if (sim->failure[0] == '\0')
@@ -176,6 +151,7 @@ static void begin(struct sim *sim)
 		if (mrc_fabric_link_next(sim->fabric, &sim->opts.pcap_where, before_it) == l)
 			mrc_fabric_tap_set(sim->fabric, l, true);
 	}
+	sim->begun = sim->failure[0] == '\0';
 }
 
 void sim_destroy(struct sim *sim)

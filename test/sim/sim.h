@@ -145,6 +145,7 @@ struct sim {
 	struct rc *rc;
 	struct sim_churn *churn;
 	FILE *pcap, *trace;
+	bool begun;           /* everything was created */
 	double wall_s, cpu_s; /* of the run, without creating hosts and connections */
 	char failure[512];
 };

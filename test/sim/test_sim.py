@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from wrong_scenarios import WRONG
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 WHAT, SIM = sys.argv[1], sys.argv[2]
@@ -68,7 +70,7 @@ def test_refusals():
         ('{"ev": {"count": 6}}', ["ev.count", "multiple"]),
         ('{"ev": {"mode": "srv6", "count": 8}}', ["ev.mode", "srv6"]),
         ('{"load": {"pattern": "list"}}', ["load.flows"]),
-        ('{"load": {"pattern": "list", "flows": [[0, 0]]}}', ["load.flows", "[start, source, destination, bytes]"]),
+        ('{"load": {"pattern": "list", "flows": [[0, 0]]}}', ["load.flows[0]", "[start, source, destination, bytes]"]),
         ('{"load": {"mode": "steady"}}', ["load.duration"]),
         ('{"load": {"hosts": 99}}', ["load.hosts", "4"]),
         ('{"faults": [{"kind": "earthquake"}]}', ["faults[0].kind", "earthquake"]),
@@ -87,6 +89,18 @@ def test_refusals():
         check(done.stderr.count("\n") == 1, f"{text}: not one line: {done.stderr}")
         for part in ["s.json"] + parts:
             check(part in done.stderr, f"{text}: \"{part}\" not in: {done.stderr}")
+    for text, where in WRONG:
+        done = run(text, "--check")
+        check(done.returncode == 2, f"{text}: exit {done.returncode}: {done.stderr}")
+        check(done.stderr.count("\n") == 1, f"{text}: not one line: {done.stderr}")
+        check(re.search(r"s\.json(:\d+:\d+)?: " + re.escape(where), done.stderr),
+              f"{text}: \"{where}\" not in: {done.stderr}")
+    # What only building the engines tells is refused all the same, not reported as a failed run.
+    done = run({"load": {"qps": 1024, "pattern": "all_to_all"}, "fabric": {"leaves": 4}})
+    check(done.returncode == 2 and "load.qps: 1024" in done.stderr, done.stderr)
+    done = run(dict(SMALL, expect=[{"value": "flows.nothing", "min": 1}]), "--quiet")
+    check(done.returncode == 1 and "expect[0]: flows.nothing: the result has no such" in done.stderr,
+          done.stderr)
     for args, part in ((["--seed", "x"], "--seed"), (["--scale", "0"], "--scale"),
                        (["--pcap-link", "plane"], "--pcap-link"), (["--set", "x"], "--set"),
                        (["--pcap", "/nowhere/x"], "/nowhere/x")):
@@ -94,6 +108,74 @@ def test_refusals():
         check(done.returncode == 2 and part in done.stderr, f"{args}: {done.stderr}")
     done = subprocess.run([SIM, "/nowhere.json"], capture_output=True, text=True, check=False)
     check(done.returncode == 2 and "/nowhere.json" in done.stderr, done.stderr)
+
+
+def leaves(node, path, fault):
+    """(path, schema) of every key; 0 in a path stands for an element."""
+    node = fault if "$ref" in node else node
+    item = node.get("items", {})
+    if "properties" in node:
+        for key, value in node["properties"].items():
+            yield from leaves(value, path + [key], fault)
+    elif "properties" in item or "$ref" in item:
+        yield path, node
+        yield from leaves(item, path + [0], fault)
+    else:
+        yield path, node
+
+
+# What an element or object needs besides the key that is tried.
+NEEDS = {"faults": {"kind": "loss"}, "pauses": {"host": 0, "for": 1}, "handovers": {"delay": 1},
+         "churn": {"every": "1ms"}, "expect": {"value": "x", "min": 1}}
+
+
+def document_with(path, value):
+    root = {"host": {"workers": 2}} if path[0] == "handovers" else {}
+    at = root
+    for i, key in enumerate(path):
+        below = path[i + 1:i + 2]
+        if key == 0:
+            continue
+        if not below:
+            at[key] = value
+        elif below == [0]:
+            at[key] = [dict(NEEDS.get(key, {}))]
+            at = at[key][0]
+        else:
+            at = at.setdefault(key, dict(NEEDS.get(key, {})))
+    return root
+
+
+def test_agreement():
+    """Program and schema refuse the same values of every key.
+
+    Only where keys, or keys and files, contradict each other may the program know better.
+    """
+    try:
+        import jsonschema
+    except ImportError:
+        sys.exit(77)
+    with open(os.path.join(ROOT, "config", "scenario.schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    validator = jsonschema.Draft7Validator(schema)
+    plain = re.compile(r"out of range; must be|: must be (?!the |\d)|too short|unknown key|negative;"
+                       r"|is missing|elements;")
+    tried = 0
+    for path, node in leaves(schema, [], schema["definitions"]["fault"]):
+        values = [None, "zz", "", -1, 1.5, [], {}, True, 2**62, "1 parsec", "-1", 0, 1]
+        for part in [node] + node.get("anyOf", []):
+            values += [part["maximum"] + 1, part["maximum"]] if "maximum" in part else []
+            values += [part["minimum"] - 1, part["minimum"]] if "minimum" in part else []
+        for value in values:
+            content = document_with(path, value)
+            done = run(content, "--check")
+            allowed = not list(validator.iter_errors(content))
+            tried += 1
+            check(done.returncode in (0, 2), f"{content}: exit {done.returncode}")
+            check(allowed or done.returncode == 2, f"only the schema refuses {content}")
+            check(not allowed or not plain.search(done.stderr),
+                  f"only the program refuses {content}: {done.stderr}")
+    check(tried > 2000, f"only {tried} values tried")
 
 
 def schema_keys(node):
@@ -195,6 +277,45 @@ def test_capture():
     code, one = result(SMALL, "--pcap", path, "--pcap-link", "plane=1,host=0,class=host_down")
     with open(path, "rb") as file:
         check(24 < len(file.read()) < len(data), "selector takes everything or nothing")
+
+
+def test_lists():
+    """Flows and sizes come from files beside the scenario."""
+    def put(name, text):
+        with open(os.path.join(FOLDER.name, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    put("flows.txt", "# start source destination bytes\n0 0 2 64KiB\n\n10us, 1, 3, 4097\n"
+                     "1ms 3 0 1MiB background # on one path\n")
+    load = {"pattern": "list", "flows_file": "flows.txt"}
+    code, r = result(dict(SMALL, load=load))
+    check(code == 0, r["failure"])
+    check([f[:3] + f[4:] for f in r["flows"]["list"]] ==
+          [[0, 2, 0.0, 65536, 0], [1, 3, 10.0, 4097, 0], [3, 0, 1000.0, 1048576, 2]],
+          f"{r['flows']['list']}")
+    put("sizes.txt", "1KiB 0.5\n1KiB 0.5\n64KiB 0.9\n1MiB 1\n")
+    load = {"pattern": "random", "rounds": 200, "round_gap": "20us", "sizes_file": "sizes.txt"}
+    code, r = result(dict(SMALL, load=load))
+    sizes = sorted(f[4] for f in r["flows"]["list"])
+    check(code == 0 and len(sizes) == 800, f"{r['failure']} {len(sizes)}")
+    check(sizes[380] == 1024 < sizes[440] and sizes[680] < 65536 < sizes[760] and
+          sizes[-1] <= 1 << 20, f"{sizes[::40]}")
+    # Poisson arrivals of such sizes come at the rate asked for.
+    load = dict(load, arrival="poisson", rate_bps=50e9)
+    load.pop("round_gap")
+    code, r = result(dict(SMALL, load=load))
+    span = max(f[2] for f in r["flows"]["list"]) / 1e6
+    offered = sum(f[4] for f in r["flows"]["list"]) * 8 / span
+    check(code == 0 and 35e9 < offered < 65e9, f"{offered:.3g} bit/s offered")
+    for text, parts in (("0 0 2\n", ["flows.txt:1: 3 fields"]), ("# none\n", ["is empty"]),
+                        ("0 0 2 5\n# x\n0 1 9 5\n", ["load.flows[1]", "9", "flows.txt:3"]),
+                        ("0 0 2 5\n0 one 3 5\n", ["load.flows[1]", "one", "flows.txt:2"]),
+                        ("x" * 300, ["flows.txt:1"])):
+        put("flows.txt", text)
+        done = run(dict(SMALL, load={"pattern": "list", "flows_file": "flows.txt"}), "--check")
+        check(done.returncode == 2, f"{text}: accepted")
+        for part in parts:
+            check(part in done.stderr, f"{text}: \"{part}\" not in {done.stderr}")
 
 
 CHURN = {"fabric": {"planes": 2, "delay": "50us", "trim": False, "ecn": False, "drop_at": "64MiB"},

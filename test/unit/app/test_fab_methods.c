@@ -335,12 +335,17 @@ static void every_kind_has_a_name(void **state)
 			: k == MRC_FABRIC_RATE ? ",\"bits\":1000"
 			: k == MRC_FABRIC_TRUNCATE || k == MRC_FABRIC_PAD || k == MRC_FABRIC_MTU
 				? ",\"bytes\":9"
+			: k == MRC_FABRIC_REORDER || k == MRC_FABRIC_DELAY || k == MRC_FABRIC_JITTER
+				? ",\"delay\":9"
 				: "");
 		r = result(bed, "start_fault", plan);
 		assert_int_equal(number(r, "id"), k + 1);
 		json_decref(r);
 	}
 	refused(bed, "start_fault", "{\"kind\":\"flap\",\"leaf\":0}", MRC_RPC_PARAMS);
+	refused(bed, "start_fault", "{\"kind\":\"delay\",\"leaf\":0}", MRC_RPC_PARAMS);
+	refused(bed, "start_fault", "{\"kind\":\"loss\",\"delay\":9}", MRC_RPC_PARAMS);
+	refused(bed, "start_fault", "{\"kind\":\"loss\",\"count\":9}", MRC_RPC_PARAMS);
 	refused(bed, "start_fault", "{\"kind\":\"rate\",\"leaf\":0}", MRC_RPC_PARAMS);
 	refused(bed, "start_fault", "{\"kind\":\"mtu\",\"leaf\":0}", MRC_RPC_PARAMS);
 	refused(bed, "start_fault", "{\"kind\":\"restart\"}", MRC_RPC_PARAMS);
