@@ -293,6 +293,8 @@ struct mrc_sched_qp {
 	uint64_t timeout_ns;
 	uint64_t srtt_ns, rttvar_ns;
 	uint64_t answer_ns; /* when anything was last heard */
+	uint64_t edge_ns;   /* when the PSN that una moved from left; 0 = not certain */
+	mrc_psn_t edge_psn; /* that PSN */
 	uint64_t count_ns;  /* when the retry counter last rose */
 	uint32_t retries;   /* shared retry counter */
 	uint8_t linear_cnt, exp_cnt;

@@ -105,11 +105,13 @@ static uint64_t rtt_of(const struct mrc_sched *s, uint64_t now_ns, const struct 
 
 	if (!sentmap_covers(&qp->snt, psn)) {
 		/* A transport ACK took another path and was faster than the SACK of the same
-		 * packet: the stamp alone tells, for what was acknowledged just now. */
+		 * packet: the stamp alone tells, for what was acknowledged last and left so lately
+		 * that the stamp cannot have wrapped. */
 		shifted = (uint64_t)(uint16_t)(ts_of(now_ns) - timestamp) * MRC_TS_TICK_NS;
-		if (s->cfg.timestamps && shifted < TS_AMBIGUOUS_NS &&
-			now_ns - qp->answer_ns < TS_AMBIGUOUS_NS &&
-			mrc_psn_diff(qp->snt.una, psn) <= MRC_SACK_BITS)
+		if (s->cfg.timestamps && qp->edge_ns != 0 &&
+			now_ns - qp->edge_ns < TS_AMBIGUOUS_NS &&
+			shifted <= now_ns - qp->edge_ns + MRC_TS_TICK_NS &&
+			mrc_psn_le(qp->edge_psn, psn))
 			return shifted;
 		return MRC_NSCC_NO_RTT;
 	}
@@ -361,6 +363,16 @@ static uint32_t ack_word(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t
 	return len;
 }
 
+/* The left edge is about to move: what it passes left no earlier than the first of it, unless that
+ * was sent again. */
+static void note_edge(const struct mrc_sched *s, struct mrc_sched_qp *qp)
+{
+	const struct sent *first = sentmap_at(&qp->snt, &s->sent, qp->snt.una);
+
+	qp->edge_psn = qp->snt.una;
+	qp->edge_ns = first->rtx == 0 ? first->sent_ns : 0;
+}
+
 /* Everything up to and including psn; counts what was open. */
 static uint32_t ack_upto(
 	struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t upto, uint64_t sent_ns)
@@ -371,6 +383,7 @@ static uint32_t ack_upto(
 
 	if (left <= 0)
 		return 0;
+	note_edge(s, qp);
 	while (left > 0) {
 		uint32_t len = ack_word(s, qp, psn, (uint32_t)left, sent_ns, &nb);
 

@@ -287,6 +287,7 @@ static int to_rts(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	qp->timeout_ns = (uint64_t)MRC_TIMEOUT_BASE_NS << attr->timeout;
 	qp->srtt_ns = qp->rttvar_ns = 0;
 	qp->answer_ns = qp->count_ns = now_ns;
+	qp->edge_ns = 0;
 	qp->retries = 0;
 	qp->nb_mute = 0;
 	qp->linear_cnt = attr->linear_cnt;

@@ -11,6 +11,7 @@
 #include "recovery.h"
 
 #define SLOT_NS (100 * PAIR_MS)
+#define LOOK_NS (50 * PAIR_US)
 
 enum {
 	NB_SLOTS = 256,
@@ -32,6 +33,7 @@ struct run {
 	struct rec_links links;
 	struct freezer freezer;
 	uint64_t bytes[NB_SLOTS]; /* received in each slot */
+	uint32_t awake[NB_SLOTS]; /* looks in each slot that found both sides awake */
 	uint64_t last_bytes;
 	uint32_t nb_slots;
 	uint64_t nb_errors;
@@ -70,6 +72,15 @@ static void slot(struct pair *p, void *arg)
 	pair_at(p, SLOT_NS, slot, run);
 }
 
+static void look(struct pair *p, void *arg)
+{
+	struct run *run = arg;
+
+	run->awake[run->nb_slots % NB_SLOTS] += p->hosts[PAIR_A][0].frozen_until <= p->now &&
+						p->hosts[PAIR_B][0].frozen_until <= p->now;
+	pair_at(p, LOOK_NS, look, run);
+}
+
 static double gbps(const struct run *run, uint32_t from, uint32_t to)
 {
 	uint64_t sum = 0;
@@ -77,6 +88,18 @@ static double gbps(const struct run *run, uint32_t from, uint32_t to)
 	for (uint32_t i = from; i < to; i++)
 		sum += run->bytes[i];
 	return (double)sum * 8 / ((double)(to - from) * SLOT_NS);
+}
+
+/* The same over the time in which neither side stands still: what the stops leave. */
+static double gbps_awake(const struct run *run, uint32_t from, uint32_t to)
+{
+	uint64_t sum = 0, nb = 0;
+
+	for (uint32_t i = from; i < to; i++) {
+		sum += run->bytes[i];
+		nb += run->awake[i];
+	}
+	return (double)sum * 8 / (double)(nb * LOOK_NS);
 }
 
 static void silence(struct pair *p, void *arg)
@@ -143,6 +166,7 @@ static struct pair *demo_pair(struct run *run, const struct mrc_nscc_cfg *cc, ui
 				.min_len = 256 << 10,
 				.max_len = 256 << 10});
 	pair_at(p, SLOT_NS, slot, run);
+	pair_at(p, LOOK_NS, look, run);
 	return p;
 }
 
@@ -162,6 +186,7 @@ struct machine {
 	const struct mrc_nscc_cfg *cc;
 	uint64_t pkt_ns, delay_ns;
 	uint64_t min_ns, max_ns, gap_ns;
+	double steady; /* mark: rate of the last half over the first quarter */
 };
 
 static void demo_one(const struct machine *m, bool fault, struct run *run)
@@ -208,8 +233,9 @@ static void demo_run(const struct machine *m, bool judged)
 	rec_row(what, during, "ratio", REC_INFO, 0);
 	snprintf(what, sizeof(what), "%s: after it, over the same time without", m->name);
 	rec_row(what, after / same, "ratio", judged ? REC_GE : REC_INFO, 0.9);
-	snprintf(what, sizeof(what), "%s: last half over first quarter, no fault", m->name);
-	rec_row(what, same / before, "ratio", judged ? REC_GE : REC_INFO, 0.5);
+	snprintf(what, sizeof(what), "%s: last half over first quarter, awake", m->name);
+	same = gbps_awake(&well, HEALED_SLOT + 1, LAST_SLOT) / gbps_awake(&well, 1, FAULT_SLOT);
+	rec_row(what, same, "ratio", judged ? REC_GE : REC_INFO, m->steady);
 	snprintf(what, sizeof(what), "%s: QP errors", m->name);
 	rec_row(what, (double)(sick.nb_errors + well.nb_errors), "", REC_EQ, 0);
 }
@@ -220,19 +246,20 @@ void rec_demo(void)
 	struct mrc_nscc_cfg wide = bare;
 
 	wide.min_base_rtt_ns = 1000000;
+	/* Sides that stand still nearly always are rarely awake at once: chance decides more. */
 	rec_table("demo",
 		"four planes of 1 Gb/s, one of them silent for 1 s, sides that stop for 1-20 ms");
-	demo_run(&(struct machine){"quiet, 200 us", &own, 1000, 100 * PAIR_US, 0, 0, 0}, true);
+	demo_run(&(struct machine){"quiet, 200 us", &own, 1000, 100 * PAIR_US, 0, 0, 0, 0.9}, true);
 	demo_run(&(struct machine){"stopped half of the time, 200 us", &own, 1000, 100 * PAIR_US,
-			 PAIR_MS, 20 * PAIR_MS, 10 * PAIR_MS},
+			 PAIR_MS, 20 * PAIR_MS, 10 * PAIR_MS, 0.9},
 		true);
 	demo_run(&(struct machine){"stopped half of the time, 20 us, 1 ms configured", &wide, 1000,
-			 10 * PAIR_US, PAIR_MS, 20 * PAIR_MS, 10 * PAIR_MS},
+			 10 * PAIR_US, PAIR_MS, 20 * PAIR_MS, 10 * PAIR_MS, 0.9},
 		true);
 	demo_run(&(struct machine){"stopped nearly always, 20 us, 1 ms configured", &wide, 10000,
-			 10 * PAIR_US, PAIR_MS, 20 * PAIR_MS, 3 * PAIR_MS},
+			 10 * PAIR_US, PAIR_MS, 20 * PAIR_MS, 3 * PAIR_MS, 0.5},
 		true);
 	demo_run(&(struct machine){"the same without min_base_rtt", &bare, 10000, 10 * PAIR_US,
-			 PAIR_MS, 20 * PAIR_MS, 3 * PAIR_MS},
+			 PAIR_MS, 20 * PAIR_MS, 3 * PAIR_MS, 0.5},
 		false);
 }

@@ -168,6 +168,50 @@ static void slowest_is_forgotten_slowly(void **state)
 	rig_close(&r);
 }
 
+/* ---- stamps ---- */
+
+/* Smoothed round trip after a transport ACK and then the SACK of a packet that left age_ns ago. */
+static uint64_t srtt_after(uint64_t age_ns, uint8_t rtx)
+{
+	struct mrc_pkt ack, sack;
+	uint64_t srtt;
+	struct rig r;
+
+	two_out(&r, "old_stamps_give_no_sample");
+	pair_pkt_init(r.p, PAIR_A, 0, MRC_OP_SACK, &sack);
+	for (int32_t k = 0; k < 2; k++)
+		sent_at(&r, k)->sent_ns = r.p->now - age_ns;
+	sent_at(&r, 0)->rtx = rtx;
+	sack.psn = sack.sack.cack = mrc_psn(r.p->cfg.psn[PAIR_A] + 1);
+	sack.sack.sack_offset = 1;
+	sack.sack.entropy = mrc_ev_get(r.qp->path->evs, sent_at(&r, 1)->ev)->value;
+	sack.sack.timestamp = (uint16_t)((r.p->now - age_ns) / MRC_TS_TICK_NS);
+	sack.sack.rcvd_units = r.qp->top_units + 1;
+	pair_pkt_init(r.p, PAIR_A, 0, MRC_OP_ACK, &ack);
+	ack.psn = sack.psn;
+	ack.ack.syndrome = MRC_AETH_ACK;
+	ack.ack.msn = 2;
+	PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &ack).kind, MRC_RX_CONSUMED);
+	PAIR_EQ(r.p, r.qp->snt.nb_open, 0);
+	PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &sack).kind, MRC_RX_CONSUMED);
+	srtt = r.qp->srtt_ns;
+	rig_close(&r);
+	return srtt;
+}
+
+/*
+ * The transport ACK was faster, so that only the 16-bit stamp of the SACK is left. A host that
+ * stood still for one turn of the stamps (65536 x 128 ns) and 102.4 us finds both in its queue: no
+ * round trip of 102.4 us. It would lower the base for good.
+ */
+/* spec */
+static void old_stamps_give_no_sample(void **state)
+{
+	assert_int_equal(srtt_after(102400, 0), 40000 + 102400 / 8 - 40000 / 8);
+	assert_int_equal(srtt_after(65536 * 128 + 102400, 0), 40000);
+	assert_int_equal(srtt_after(102400, 1), 40000); /* when the first left is not certain */
+}
+
 /* ---- echoes ---- */
 
 static void strictly(struct mrc_sched_cfg *cfg, int side)
@@ -390,6 +434,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(age_convicts_in_time),
 		cmocka_unit_test(patience_by_hand),
 		cmocka_unit_test(slowest_is_forgotten_slowly),
+		cmocka_unit_test(old_stamps_give_no_sample),
 		cmocka_unit_test(strict_echo_compares_paths),
 		cmocka_unit_test(probes_fall_silent),
 		cmocka_unit_test(late_timer_hears_first),
