@@ -122,6 +122,7 @@ struct pair_cfg {
 	uint64_t skew_ns;   /* more for each further plane */
 	uint64_t jitter_ns; /* 0..jitter_ns at random on each packet */
 	uint64_t pkt_ns;    /* a host emits one packet in this time */
+	uint32_t pkt_len;   /* ... and a shorter frame in its share of it; 0: any in the same */
 	uint32_t tx_burst;  /* packets per pull */
 	uint64_t handover_ns;
 	uint32_t handover_len; /* packets the handover queue holds */
@@ -225,7 +226,7 @@ struct pair_host {
 	uint64_t clock_off; /* this host's clock is ahead of virtual time by so much */
 	uint32_t busy;      /* planes said to be BUSY */
 	uint64_t drops[MRC_NB_DROPS];
-	uint64_t tx_packets, rx_packets;
+	uint64_t tx_packets, rx_packets, tx_bytes;
 };
 
 struct pair_event; /* private */

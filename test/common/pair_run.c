@@ -189,6 +189,7 @@ static void frame_send(struct pair_host *h, const struct mrc_txbuf *buf)
 		pair_fail(p, "packet for plane %u, which is down, busy or absent", buf->plane);
 	len = mrc_txbuf_finish(buf, true);
 	h->tx_packets++;
+	h->tx_bytes += len;
 	pair_wire_send(p, h, buf->plane, buf->hdr, len);
 }
 
@@ -240,9 +241,20 @@ static bool chance(struct pair *p, uint32_t ppm)
 	return ppm != 0 && test_random_below(&p->te, 1000000) < ppm;
 }
 
+/* How long the host is busy with what it has just emitted. */
+static uint64_t busy_ns(const struct pair_host *h, uint32_t n, uint64_t len)
+{
+	const struct pair_cfg *cfg = &h->pair->cfg;
+
+	if (n == 0)
+		return 10;
+	return cfg->pkt_len != 0 ? len * cfg->pkt_ns / cfg->pkt_len : n * cfg->pkt_ns;
+}
+
 static void poll(struct pair_host *h)
 {
 	struct pair *p = h->pair;
+	uint64_t before = h->tx_bytes;
 	uint32_t n = 0;
 	bool again;
 
@@ -258,7 +270,7 @@ static void poll(struct pair_host *h)
 		n = poll_tx(h);
 		again = n == p->cfg.tx_burst;
 	}
-	h->free_at = p->now + (n != 0 ? n * p->cfg.pkt_ns : 10);
+	h->free_at = p->now + busy_ns(h, n, h->tx_bytes - before);
 	/* A completion above may have asked for a poll at once: the host is busy until free_at. */
 	if (h->poll_due && h->poll_at < h->free_at) {
 		h->poll_due = false;

@@ -180,6 +180,8 @@ void sim_host_rx(struct sim_host *h, uint32_t plane, const struct mrc_fabric_pkt
 		sim_churn_lost(sim, pkt->ref);
 		sim_block_put(&sim->pool, pkt->ref);
 	} else {
+		if (sim->repair != NULL)
+			sim_repair_came(h, pkt);
 		to_engine(h, plane, pkt);
 	}
 }
@@ -230,6 +232,8 @@ static void emit(struct sim_host *h, const struct mrc_txbuf *tx, struct sim_bloc
 	sim_hash(sim, (uint64_t)h->index << 40 | (uint64_t)tx->plane << 32 | pkt.wire_len);
 	sim->stats.engine_tx++;
 	sim_churn_sent(sim, h->index, &pkt);
+	if (sim->repair != NULL)
+		sim_repair_left(h, &pkt);
 	mrc_fabric_send(sim->fabric, sim->now_ns, h->index, tx->plane, &pkt);
 	h->port_free_ns[tx->plane] =
 		mrc_fabric_port_free_ns(sim->fabric, sim->now_ns, h->index, tx->plane);

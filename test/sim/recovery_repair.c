@@ -2,6 +2,12 @@
 /*
  * recovery_repair.c - how long a single lost packet is missing: from its departure to the arrival
  * of its copy, in unloaded round trips, by how the loss is found.
+ *
+ * The wire is four links in a row, each of the rate at which the host emits packets, store and
+ * forward, with no other traffic: what crosses it takes DELAY_NS and four times its own length. A
+ * packet is trimmed behind its first link. The host pulls one packet at a time, so what becomes
+ * due waits for the end of the packet that is leaving. The unloaded round trip is measured on the
+ * same wire between the same hosts: a lone full packet, from its departure to its SACK's arrival.
  */
 #include <stdio.h>
 
@@ -9,42 +15,81 @@
 
 enum {
 	NB_TRIALS = 100,
+	MANY_TRIALS = 400, /* where one order of the walk in 256 is still seen beside P99 */
+	NB_PKTS = 400,
+	FIRST_LOST = 150, /* and the 60 behind it; the walk is in its third pass */
+	PMTU = 4096,
+	NB_LINKS = 4,
+	DELAY_NS = 5000, /* of the four links together */
+	PKT_NS = 100,    /* of a full packet on one link */
+	PKT_LEN = 4198,
+	SACK_PKTS = 4, /* packets of PMTU bytes that make a SACK due */
+	TRIM_LEN = 28, /* from UDP on */
+	TRIMMED_LEN = 14 + 40 + TRIM_LEN,
 };
 
 struct kase {
 	const char *name;
-	uint32_t nb_evs, nb_planes;
-	uint64_t delay_ns, pkt_ns;
-	uint32_t tx_burst;
+	uint32_t nb_evs, nb_trials;
 	bool trim, tail, by_distance, unpinned;
-	uint8_t mpr;
 };
 
 struct trial {
-	uint64_t lost_ns, copy_ns; /* departures */
-	uint64_t delay_ns;
-	uint32_t psn;
+	const struct kase *kase;
+	uint64_t lost_ns, copy_ns; /* departure, arrival */
+	uint64_t next_ns;          /* departure of the next packet on the same entropy value */
+	uint64_t sack_ns;          /* arrival of the first SACK */
+	uint32_t psn, ev;
 };
+
+/* What a packet needs beside DELAY_NS, by its length. */
+static uint64_t links_ns(const struct trial *t, int from, const struct mrc_pkt *pkt)
+{
+	uint64_t len = pkt->udp_len + 54u; /* Ethernet and IPv6 headers */
+	bool cut = t->kase->trim && from == PAIR_A && pkt->psn.v == t->psn &&
+		   (pkt->flags & MRC_PKT_RTX) == 0;
+
+	if (cut)
+		return (len + (NB_LINKS - 1) * (uint64_t)TRIMMED_LEN) * PKT_NS / PKT_LEN;
+	return NB_LINKS * len * PKT_NS / PKT_LEN;
+}
+
+static bool is_data(const struct mrc_pkt *pkt)
+{
+	return (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) != 0;
+}
 
 static bool watch(
 	struct pair *p, int from, const struct mrc_pkt *pkt, const uint8_t *frame, uint32_t len)
 {
 	struct trial *t = p->tap_ctx;
 
-	if (from != PAIR_A || (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) == 0 ||
-		pkt->psn.v != t->psn)
+	if (pkt->opcode == MRC_OP_SACK && t->sack_ns == 0)
+		t->sack_ns = p->now + DELAY_NS + links_ns(t, from, pkt);
+	if (from != PAIR_A || !is_data(pkt))
 		return true;
-	if ((pkt->flags & MRC_PKT_RTX) == 0)
+	if (pkt->psn.v != t->psn) {
+		if (t->lost_ns != 0 && t->next_ns == 0 && pkt->ev == t->ev &&
+			(pkt->flags & MRC_PKT_RTX) == 0)
+			t->next_ns = p->now;
+	} else if ((pkt->flags & MRC_PKT_RTX) == 0) {
 		t->lost_ns = p->now;
-	else if (t->copy_ns == 0)
-		t->copy_ns = p->now;
+		t->ev = pkt->ev;
+	} else if (t->copy_ns == 0) {
+		t->copy_ns = p->now + DELAY_NS + links_ns(t, from, pkt);
+	}
 	return true;
 }
 
-/* An entropy value that does not pin a path: every packet meets another delay. */
-static uint64_t any_path(struct pair *p, int from, const struct mrc_pkt *pkt, uint32_t plane)
+static uint64_t path_ns(struct pair *p, int from, const struct mrc_pkt *pkt, uint32_t plane)
 {
-	return from == PAIR_A ? test_random_below(&p->te, 2000) : 0;
+	const struct trial *t = p->tap_ctx;
+	uint64_t ns = links_ns(t, from, pkt);
+
+	/* An entropy value that does not pin a path: every packet meets another delay. */
+	if (t->kase->unpinned && from == PAIR_A)
+		ns += test_random_below(&p->te, 2000);
+	return ns;
 }
 
 static void distance_on(struct mrc_sched_cfg *cfg, int side)
@@ -52,138 +97,172 @@ static void distance_on(struct mrc_sched_cfg *cfg, int side)
 	cfg->loss_by_distance = true;
 }
 
-/* Unloaded round trip: one packet, post to completion. */
-static uint64_t unloaded(const struct kase *k)
+static struct pair *wire(struct trial *t, uint32_t nr, const struct mrc_nscc_cfg *cc)
 {
-	struct pair_cfg cfg;
-	struct pair *p;
-	uint64_t ns;
-
-	rec_cfg(&cfg, 1);
-	cfg.delay_ns = k->delay_ns;
-	cfg.pkt_ns = k->pkt_ns;
-	cfg.nb_planes = k->nb_planes;
-	p = rec_pair(&cfg);
-	(void)pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 1024});
-	pair_finish(p, PAIR_S);
-	ns = p->q[PAIR_A][0].ops[0].done_ns - p->q[PAIR_A][0].ops[0].posted_ns;
-	pair_destroy(p);
-	return ns;
-}
-
-/* Returns the repair time in ns; adds to the sums what was sent for nothing, and expiries. */
-static uint64_t trial_run(const struct kase *k, uint32_t nr, const struct mrc_nscc_cfg *cc,
-	uint64_t *spurious, uint64_t *expiries)
-{
-	uint32_t nb_pkts = 1024;
-	struct trial t = {.delay_ns = k->delay_ns};
+	const struct kase *k = t->kase;
 	struct pair_cfg cfg;
 	struct pair *p;
 
 	rec_cfg(&cfg, 1000 + nr);
 	cfg.nb_evs = k->nb_evs;
-	cfg.nb_planes = k->nb_planes;
-	cfg.delay_ns = k->delay_ns;
-	cfg.pkt_ns = k->pkt_ns;
-	cfg.tx_burst = k->tx_burst;
-	cfg.mpr = k->mpr;
+	cfg.nb_planes = 4;
+	cfg.delay_ns = DELAY_NS;
+	cfg.pkt_ns = PKT_NS;
+	cfg.pkt_len = PKT_LEN;
+	cfg.tx_burst = 1;
+	cfg.mpr = 8;
 	cfg.cc = k->by_distance ? cc : NULL;
 	cfg.tweak = k->by_distance ? distance_on : NULL;
 	cfg.timeout = 12;
-	cfg.pmtu = 256;
-	cfg.mem_len = 1u << 19;
+	cfg.pmtu = PMTU;
+	cfg.mem_len = NB_PKTS * PMTU + (1u << 16);
 	cfg.check_every = 0;
 	p = rec_pair(&cfg);
-	t.psn = k->tail ? cfg.psn[0] + nb_pkts - 1 : cfg.psn[0] + 300 + nr;
 	p->tap = watch;
-	p->tap_ctx = &t;
-	p->path_ns = k->unpinned ? any_path : NULL;
+	p->tap_ctx = t;
+	p->path_ns = path_ns;
+	return p;
+}
+
+/* Unloaded round trip: one full packet, departure to its SACK's arrival. */
+static uint64_t unloaded(void)
+{
+	const struct kase k = {.nb_evs = 32};
+	struct trial t = {.kase = &k};
+	struct pair *p = wire(&t, 0, NULL);
+
+	t.psn = p->cfg.psn[0];
+	(void)pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = PMTU});
+	pair_finish_faulty(p, PAIR_S);
+	p->tap = NULL;
+	p->path_ns = NULL;
+	pair_destroy(p);
+	return t.sack_ns - t.lost_ns;
+}
+
+struct sums {
+	double repair[MANY_TRIALS], next[MANY_TRIALS];
+	uint64_t spurious, expiries;
+};
+
+static void trial_run(
+	const struct kase *k, uint32_t nr, const struct mrc_nscc_cfg *cc, struct sums *sums)
+{
+	struct trial t = {.kase = k};
+	struct pair *p = wire(&t, nr, cc);
+	uint32_t at = k->tail ? NB_PKTS - 1 : FIRST_LOST + nr % 60;
+
+	t.psn = p->cfg.psn[0] + at;
 	pair_fault_add(p, &(struct pair_fault){.act = k->trim ? PAIR_TRIM : PAIR_DROP,
 				  .dir = PAIR_A2B,
 				  .has_psn = true,
 				  .psn = t.psn,
 				  .count = 1,
-				  .arg = 28});
+				  .arg = TRIM_LEN});
 	pair_load(p, PAIR_A, 0,
-		&(struct pair_load){.count = 16,
-			.depth = 16,
-			.min_len = nb_pkts << 4,
-			.max_len = nb_pkts << 4});
+		&(struct pair_load){.count = 10,
+			.depth = 10,
+			.min_len = NB_PKTS * PMTU / 10,
+			.max_len = NB_PKTS * PMTU / 10});
 	pair_finish_faulty(p, 5 * PAIR_S);
 	if (t.copy_ns == 0)
 		pair_fail(p, "PSN %#x was never sent again", t.psn);
 	rec_clean(k->name, p);
-	*spurious += PAIR_COUNTER(p, PAIR_A, retransmits) - 1;
-	*expiries += PAIR_COUNTER(p, PAIR_A, timeouts);
+	sums->repair[nr] = (double)(t.copy_ns - t.lost_ns);
+	sums->next[nr] = t.next_ns > t.lost_ns ? (double)(t.next_ns - t.lost_ns) : 0;
+	sums->spurious += PAIR_COUNTER(p, PAIR_A, retransmits) - 1;
+	sums->expiries += PAIR_COUNTER(p, PAIR_A, timeouts);
 	p->tap = NULL;
+	p->path_ns = NULL;
 	pair_destroy(p);
-	return t.copy_ns + k->delay_ns - t.lost_ns;
 }
 
-static void kase_run(const struct kase *k, double median_mark, double p99_mark)
+static bool by_order(const struct kase *k)
 {
-	double values[NB_TRIALS], rtt = (double)unloaded(k);
-	enum rec_op op = median_mark > 0 ? REC_LE : REC_INFO;
-	uint64_t spurious = 0, expiries = 0;
+	return !k->trim && !k->tail && !k->by_distance;
+}
+
+/* mark 0: not judged */
+static void kase_run(const struct kase *k, double rtt_ns, double mark)
+{
+	enum rec_op le = mark > 0 ? REC_LE : REC_INFO, eq = mark > 0 ? REC_EQ : REC_INFO;
+	static struct sums sums;
 	struct mrc_nscc_cfg cc;
 	char what[96];
 
 	/* A window of one and a half BDP at the rate of the host. */
-	mrc_nscc_cfg_default(&cc, 1170ull * 8 * 1000000000 / k->pkt_ns, (uint32_t)rtt, 1170, true);
-	for (uint32_t i = 0; i < NB_TRIALS; i++)
-		values[i] = (double)trial_run(k, i, &cc, &spurious, &expiries) / rtt;
+	mrc_nscc_cfg_default(
+		&cc, PKT_LEN * 8ull * 1000000000 / PKT_NS, (uint32_t)rtt_ns, PKT_LEN, true);
+	sums.spurious = sums.expiries = 0;
+	for (uint32_t i = 0; i < k->nb_trials; i++)
+		trial_run(k, i, &cc, &sums);
 	snprintf(what, sizeof(what), "%s: median", k->name);
-	rec_row(what, rec_quantile(values, NB_TRIALS, 500), "RTT", op, median_mark);
+	rec_row(what, rec_quantile(sums.repair, k->nb_trials, 500) / rtt_ns, "RTT", le, mark);
 	snprintf(what, sizeof(what), "%s: P99", k->name);
-	rec_row(what, rec_quantile(values, NB_TRIALS, 990), "RTT", op, p99_mark);
+	rec_row(what, rec_quantile(sums.repair, k->nb_trials, 990) / rtt_ns, "RTT", le, mark);
 	snprintf(what, sizeof(what), "%s: expiries", k->name);
-	rec_row(what, (double)expiries, "", op == REC_LE ? REC_EQ : REC_INFO, 0);
+	rec_row(what, (double)sums.expiries, "", eq, 0);
 	snprintf(what, sizeof(what), "%s: others sent again", k->name);
-	rec_row(what, (double)spurious / NB_TRIALS, "per loss", op == REC_LE ? REC_EQ : REC_INFO,
-		0);
-}
-
-/* 100 packets leave in a round trip. */
-static struct kase on_evs(const char *name, uint32_t nb_evs)
-{
-	return (struct kase){.name = name,
-		.nb_evs = nb_evs,
-		.nb_planes = 4,
-		.delay_ns = 5000,
-		.pkt_ns = 100,
-		.tx_burst = 8,
-		.mpr = 8};
+	rec_row(what, (double)sums.spurious / k->nb_trials, "per loss", eq, 0);
+	if (!by_order(k))
+		return;
+	snprintf(what, sizeof(what), "%s: until the next one left, median", k->name);
+	rec_row(what, rec_quantile(sums.next, k->nb_trials, 500) / rtt_ns, "RTT", REC_INFO, 0);
+	snprintf(what, sizeof(what), "%s: until the next one left, P99", k->name);
+	rec_row(what, rec_quantile(sums.next, k->nb_trials, 990) / rtt_ns, "RTT", REC_INFO, 0);
 }
 
 /*
- * Three ways are one and a half round trips by nature; to them comes the host's present pull. Path
- * order needs the next packet on the same entropy value, which is one pass of the walk away on
- * average and two at most: with n of them in a round trip 1/n, at most 2/n. spec: R-3.9.3
+ * The least that path order can do: the next packet on the entropy value leaves one pass of the
+ * walk later; it, its SACK and the copy cross the wire; the SACK waits for up to SACK_PKTS - 1
+ * further packets and the copy for the one that is leaving.
  */
+static double order_limit(uint32_t nb_evs, double rtt_ns)
+{
+	double data_ns = DELAY_NS + NB_LINKS * PKT_NS;
+
+	return (((double)nb_evs + SACK_PKTS) * PKT_NS + data_ns + rtt_ns) / rtt_ns;
+}
+
+static void order_run(uint32_t nb_evs, double rtt_ns)
+{
+	double limit = order_limit(nb_evs, rtt_ns);
+	char name[64];
+	struct kase k = {.name = name, .nb_evs = nb_evs, .nb_trials = NB_TRIALS};
+
+	if (nb_evs > 40)
+		k.nb_trials = MANY_TRIALS;
+	snprintf(name, sizeof(name), "path order, %.2f packets per EV",
+		rtt_ns / ((double)nb_evs * PKT_NS));
+	kase_run(&k, rtt_ns, limit > 2 ? limit : 2);
+}
+
+/* spec */
 void rec_repair(void)
 {
-	struct kase k = on_evs("trimmed", 32);
+	struct kase k = {.name = "trimmed", .nb_evs = 32, .nb_trials = NB_TRIALS, .trim = true};
+	double rtt_ns = (double)unloaded();
 
-	rec_table("repair", "a single lost packet, departure to its copy's arrival, 100 trials");
-	k.trim = true;
-	kase_run(&k, 1.5 + 0.08, 1.5 + 0.08);
-	k = on_evs("path order, 12 packets per EV", 8);
-	kase_run(&k, 2, 2);
-	k = on_evs("path order, 6 packets per EV", 16);
-	kase_run(&k, 2, 2);
-	k = on_evs("path order, 4 packets per EV", 24);
-	kase_run(&k, 2, 2);
-	k = on_evs("path order, 2 packets per EV (goal 2: not met)", 48);
-	kase_run(&k, 1.5 + 0.5 + 0.2, 1.5 + 1 + 0.2);
-	k = on_evs("tail, by probe", 32);
+	rec_table("repair", "a single lost packet, departure to its copy's arrival");
+	rec_row("unloaded round trip", rtt_ns, "ns", REC_INFO, 0);
+	kase_run(&k, rtt_ns, 1.5);
+	for (uint32_t nb_evs = 8; nb_evs <= 40; nb_evs += 8)
+		order_run(nb_evs, rtt_ns);
+	order_run(44, rtt_ns);
+	order_run(52, rtt_ns);
+	k.name = "tail, by probe";
+	k.trim = false;
 	k.tail = true;
-	kase_run(&k, 3, 3);
-	k = on_evs("one packet per EV, path order and probe", 128);
-	kase_run(&k, 0, 0);
-	k = on_evs("one packet per EV, distance", 256);
+	kase_run(&k, rtt_ns, 3);
+	k.name = "one packet per EV, path order and probe";
+	k.tail = false;
+	k.nb_evs = 128;
+	kase_run(&k, rtt_ns, 0);
+	k.name = "one packet per EV, distance";
+	k.nb_evs = 256;
 	k.by_distance = true;
-	kase_run(&k, 0, 0);
+	kase_run(&k, rtt_ns, 0);
 	k.name = "EVs pin no path, distance";
 	k.unpinned = true;
-	kase_run(&k, 0, 0);
+	kase_run(&k, rtt_ns, 0);
 }

@@ -222,7 +222,7 @@ static double quantile(const double *sorted, uint32_t n, double part)
 	return n == 0 ? 0 : sorted[i == 0 ? 0 : i - 1];
 }
 
-static json_t *spread(double *values, uint32_t n)
+json_t *sim_spread(double *values, uint32_t n)
 {
 	double sum = 0, squares = 0;
 
@@ -263,8 +263,8 @@ static json_t *flows_json(const struct sim *sim)
 	}
 	out = json_pack("{s:i,s:i,s:i,s:o}", "count", (int)sim->nb_flows, "done",
 		(int)sim->flows_done, "failed", (int)sim->flows_failed, "list", list);
-	json_object_set_new(out, "gbps", spread(rate, n));
-	json_object_set_new(out, "fct_us", spread(fct, n));
+	json_object_set_new(out, "gbps", sim_spread(rate, n));
+	json_object_set_new(out, "fct_us", sim_spread(fct, n));
 	free(fct);
 	free(rate);
 	return out;
@@ -382,7 +382,7 @@ static json_t *loss_json(const struct sim *sim)
 		}
 		per[n++] = lost / qps;
 	}
-	out = spread(per, n);
+	out = sim_spread(per, n);
 	free(per);
 	return out;
 }
@@ -491,7 +491,7 @@ static json_t *goodput_json(const struct sim *sim)
 		for (uint32_t i = 0; i < n; i++)
 			json_array_append_new(list, json_real(per[i]));
 		json_object_set_new(out, "steady_per_conn", list);
-		json_object_set_new(out, "steady_gbps", spread(per, n));
+		json_object_set_new(out, "steady_gbps", sim_spread(per, n));
 	}
 	free(per);
 	return out;
@@ -595,6 +595,8 @@ json_t *sim_result(struct sim *sim, bool ok)
 	if (sim->sc->transport == SIM_MRC) {
 		json_object_set_new(out, "engine", engine_json(sim));
 		json_object_set_new(out, "lost_per_qp", loss_json(sim));
+		if (sim->repair != NULL)
+			json_object_set_new(out, "repair", sim_repair_result(sim));
 	} else {
 		json_object_set_new(out, "rc", rc_result(sim));
 	}

@@ -459,6 +459,7 @@ static const struct mrc_ctl_field run_fields[] = {
 	MRC_CTL_UNIT("limit", struct sim_run, limit_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
 	TIME("sample", struct sim_run, sample_ns),
 	MRC_CTL_UINT("check_every", struct sim_run, check_every, 0, 0),
+	MRC_CTL_BOOL("repair", struct sim_run, repair),
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table run_table = {run_fields, sizeof(struct sim_run), NULL};

@@ -154,6 +154,7 @@ struct sim_run {
 	uint64_t limit_ns;  /* gives up here */
 	uint64_t sample_ns; /* 0: no time series */
 	uint32_t check_every;
+	bool repair; /* measure how long lost packets are missing */
 };
 
 struct scenario {

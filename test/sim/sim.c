@@ -122,6 +122,8 @@ struct sim *sim_create(struct scenario *sc, const struct sim_opts *opts)
 	sim_seed(sim->rng, sc->seed);
 	sim_env_init(&sim->env, sim, env_random);
 	sim->scratch = sim_alloc(65536 + 64);
+	if (sc->run.repair)
+		sim_repair_create(sim);
 	sim->next_sample_ns = sc->run.sample_ns != 0 ? sc->run.sample_ns : SIM_NEVER;
 	sim->next_mark_ns = sc->load.mode == SIM_STEADY ? sc->load.warmup_ns : SIM_NEVER;
 	hosts_init(sim);
@@ -174,6 +176,7 @@ void sim_destroy(struct sim *sim)
 	}
 	if (sim->rc != NULL)
 		rc_destroy(sim);
+	sim_repair_destroy(sim);
 	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
 		for (uint32_t w = 0; w < SIM_MAX_WORKERS; w++)
 			mrc_sched_destroy(sim->hosts[i].sched[w]);

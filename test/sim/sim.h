@@ -110,6 +110,7 @@ struct sim_series; /* result.c */
 struct sim_ring;   /* handover.c */
 struct sim_churn;  /* churn.c */
 struct rc;         /* rc.c */
+struct repair;     /* repair.c */
 
 struct sim {
 	struct scenario *sc;
@@ -144,6 +145,7 @@ struct sim {
 	uint64_t next_mark_ns; /* steady: end of the warm-up, then of the measurement */
 	struct rc *rc;
 	struct sim_churn *churn;
+	struct repair *repair; /* NULL: not asked for */
 	FILE *pcap, *trace;
 	bool begun;           /* everything was created */
 	double wall_s, cpu_s; /* of the run, without creating hosts and connections */
@@ -252,6 +254,8 @@ void sim_check_end(struct sim *sim);
 void sim_sample(struct sim *sim);
 void sim_mark_steady(struct sim *sim);
 json_t *sim_result(struct sim *sim, bool ok);
+/* Quantiles, mean and fairness of a sample, which is sorted. */
+json_t *sim_spread(double *values, uint32_t n);
 void sim_series_free(struct sim *sim);
 /* The number a path like "flows.fct_us.max" names; false when there is none. */
 bool sim_result_value(const json_t *result, const char *path, double *value_out);
@@ -262,6 +266,13 @@ void sim_capture_close(struct sim *sim);
 void sim_tap(void *ctx, uint64_t now_ns, uint32_t link, const struct mrc_fabric_pkt *pkt);
 void sim_trace(
 	void *ctx, uint64_t now_ns, enum mrc_trace_kind kind, uint64_t a, uint64_t b, uint64_t c);
+
+/* ---- repair.c: how long lost packets are missing (run.repair) */
+void sim_repair_create(struct sim *sim);
+void sim_repair_destroy(struct sim *sim);
+void sim_repair_left(struct sim_host *h, const struct mrc_fabric_pkt *pkt);
+void sim_repair_came(struct sim_host *h, const struct mrc_fabric_pkt *pkt);
+json_t *sim_repair_result(struct sim *sim);
 
 /* ---- progress.c */
 void sim_progress(struct sim *sim);
