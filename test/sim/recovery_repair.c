@@ -4,10 +4,11 @@
  * of its copy, in unloaded round trips, by how the loss is found.
  *
  * The wire is four links in a row, each of the rate at which the host emits packets, store and
- * forward, with no other traffic: what crosses it takes DELAY_NS and four times its own length. A
- * packet is trimmed behind its first link. The host pulls one packet at a time, so what becomes
- * due waits for the end of the packet that is leaving. The unloaded round trip is measured on the
- * same wire between the same hosts: a lone full packet, from its departure to its SACK's arrival.
+ * forward, with no other traffic: what crosses it takes DELAY_NS and four times its own length; of
+ * a packet that is trimmed on its way, what is left of it. The host pulls one packet at a time, so
+ * what becomes due waits for the end of the packet that is leaving. The unloaded round trip is
+ * measured on the same wire between the same hosts: a lone full packet, from its departure to its
+ * SACK's arrival.
  */
 #include <stdio.h>
 
@@ -31,7 +32,9 @@ enum {
 struct kase {
 	const char *name;
 	uint32_t nb_evs, nb_trials;
-	bool trim, tail, by_distance, unpinned;
+	uint32_t trim_links; /* trimmed behind so many; 0: lost */
+	uint32_t times;      /* as long a way and as many packets */
+	bool tail, by_distance, unpinned;
 };
 
 struct trial {
@@ -42,15 +45,21 @@ struct trial {
 	uint32_t psn, ev;
 };
 
-/* What a packet needs beside DELAY_NS, by its length. */
+static uint64_t delay_ns(const struct kase *k)
+{
+	return (uint64_t)k->times * DELAY_NS;
+}
+
+/* What a packet needs beside the delay, by its length. */
 static uint64_t links_ns(const struct trial *t, int from, const struct mrc_pkt *pkt)
 {
 	uint64_t len = pkt->udp_len + 54u; /* Ethernet and IPv6 headers */
-	bool cut = t->kase->trim && from == PAIR_A && pkt->psn.v == t->psn &&
+	uint32_t whole = t->kase->trim_links;
+	bool cut = whole != 0 && from == PAIR_A && pkt->psn.v == t->psn &&
 		   (pkt->flags & MRC_PKT_RTX) == 0;
 
 	if (cut)
-		return (len + (NB_LINKS - 1) * (uint64_t)TRIMMED_LEN) * PKT_NS / PKT_LEN;
+		return (whole * len + (NB_LINKS - whole) * TRIMMED_LEN) * PKT_NS / PKT_LEN;
 	return NB_LINKS * len * PKT_NS / PKT_LEN;
 }
 
@@ -65,7 +74,7 @@ static bool watch(
 	struct trial *t = p->tap_ctx;
 
 	if (pkt->opcode == MRC_OP_SACK && t->sack_ns == 0)
-		t->sack_ns = p->now + DELAY_NS + links_ns(t, from, pkt);
+		t->sack_ns = p->now + delay_ns(t->kase) + links_ns(t, from, pkt);
 	if (from != PAIR_A || !is_data(pkt))
 		return true;
 	if (pkt->psn.v != t->psn) {
@@ -76,7 +85,7 @@ static bool watch(
 		t->lost_ns = p->now;
 		t->ev = pkt->ev;
 	} else if (t->copy_ns == 0) {
-		t->copy_ns = p->now + DELAY_NS + links_ns(t, from, pkt);
+		t->copy_ns = p->now + delay_ns(t->kase) + links_ns(t, from, pkt);
 	}
 	return true;
 }
@@ -106,7 +115,7 @@ static struct pair *wire(struct trial *t, uint32_t nr, const struct mrc_nscc_cfg
 	rec_cfg(&cfg, 1000 + nr);
 	cfg.nb_evs = k->nb_evs;
 	cfg.nb_planes = 4;
-	cfg.delay_ns = DELAY_NS;
+	cfg.delay_ns = delay_ns(k);
 	cfg.pkt_ns = PKT_NS;
 	cfg.pkt_len = PKT_LEN;
 	cfg.tx_burst = 1;
@@ -115,7 +124,7 @@ static struct pair *wire(struct trial *t, uint32_t nr, const struct mrc_nscc_cfg
 	cfg.tweak = k->by_distance ? distance_on : NULL;
 	cfg.timeout = 12;
 	cfg.pmtu = PMTU;
-	cfg.mem_len = NB_PKTS * PMTU + (1u << 16);
+	cfg.mem_len = k->times * NB_PKTS * PMTU + (1u << 16);
 	cfg.check_every = 0;
 	p = rec_pair(&cfg);
 	p->tap = watch;
@@ -125,9 +134,9 @@ static struct pair *wire(struct trial *t, uint32_t nr, const struct mrc_nscc_cfg
 }
 
 /* Unloaded round trip: one full packet, departure to its SACK's arrival. */
-static uint64_t unloaded(void)
+static double unloaded(uint32_t times)
 {
-	const struct kase k = {.nb_evs = 32};
+	const struct kase k = {.nb_evs = 32, .times = times};
 	struct trial t = {.kase = &k};
 	struct pair *p = wire(&t, 0, NULL);
 
@@ -137,7 +146,7 @@ static uint64_t unloaded(void)
 	p->tap = NULL;
 	p->path_ns = NULL;
 	pair_destroy(p);
-	return t.sack_ns - t.lost_ns;
+	return (double)(t.sack_ns - t.lost_ns);
 }
 
 struct sums {
@@ -150,10 +159,10 @@ static void trial_run(
 {
 	struct trial t = {.kase = k};
 	struct pair *p = wire(&t, nr, cc);
-	uint32_t at = k->tail ? NB_PKTS - 1 : FIRST_LOST + nr % 60;
+	uint32_t at = k->tail ? NB_PKTS - 1 : k->times * FIRST_LOST + nr % 60;
 
 	t.psn = p->cfg.psn[0] + at;
-	pair_fault_add(p, &(struct pair_fault){.act = k->trim ? PAIR_TRIM : PAIR_DROP,
+	pair_fault_add(p, &(struct pair_fault){.act = k->trim_links != 0 ? PAIR_TRIM : PAIR_DROP,
 				  .dir = PAIR_A2B,
 				  .has_psn = true,
 				  .psn = t.psn,
@@ -162,8 +171,8 @@ static void trial_run(
 	pair_load(p, PAIR_A, 0,
 		&(struct pair_load){.count = 10,
 			.depth = 10,
-			.min_len = NB_PKTS * PMTU / 10,
-			.max_len = NB_PKTS * PMTU / 10});
+			.min_len = k->times * NB_PKTS * PMTU / 10,
+			.max_len = k->times * NB_PKTS * PMTU / 10});
 	pair_finish_faulty(p, 5 * PAIR_S);
 	if (t.copy_ns == 0)
 		pair_fail(p, "PSN %#x was never sent again", t.psn);
@@ -179,7 +188,7 @@ static void trial_run(
 
 static bool by_order(const struct kase *k)
 {
-	return !k->trim && !k->tail && !k->by_distance;
+	return k->trim_links == 0 && !k->tail && !k->by_distance;
 }
 
 /* mark 0: not judged */
@@ -217,41 +226,58 @@ static void kase_run(const struct kase *k, double rtt_ns, double mark)
  * walk later; it, its SACK and the copy cross the wire; the SACK waits for up to SACK_PKTS - 1
  * further packets and the copy for the one that is leaving.
  */
-static double order_limit(uint32_t nb_evs, double rtt_ns)
+static double order_limit(const struct kase *k, double rtt_ns)
 {
-	double data_ns = DELAY_NS + NB_LINKS * PKT_NS;
+	double data_ns = (double)delay_ns(k) + NB_LINKS * PKT_NS;
 
-	return (((double)nb_evs + SACK_PKTS) * PKT_NS + data_ns + rtt_ns) / rtt_ns;
+	return (((double)k->nb_evs + SACK_PKTS) * PKT_NS + data_ns + rtt_ns) / rtt_ns;
 }
 
-static void order_run(uint32_t nb_evs, double rtt_ns)
+static void order_run(uint32_t nb_evs, uint32_t times, double rtt_ns)
 {
-	double limit = order_limit(nb_evs, rtt_ns);
-	char name[64];
-	struct kase k = {.name = name, .nb_evs = nb_evs, .nb_trials = NB_TRIALS};
+	char name[80];
+	struct kase k = {.name = name, .nb_evs = nb_evs, .nb_trials = NB_TRIALS, .times = times};
+	double limit = order_limit(&k, rtt_ns);
 
-	if (nb_evs > 40)
+	if (nb_evs > 40 && times == 1)
 		k.nb_trials = MANY_TRIALS;
-	snprintf(name, sizeof(name), "path order, %.2f packets per EV",
+	snprintf(name, sizeof(name), "path order, %u EVs, %.2f packets per EV", nb_evs,
 		rtt_ns / ((double)nb_evs * PKT_NS));
 	kase_run(&k, rtt_ns, limit > 2 ? limit : 2);
+}
+
+/* Trimmed at a switch on the way up, one and a half round trips hold what the host waits for; at
+ * the last one the packet has crossed three of four links whole, which is one more than half of
+ * them. */
+static void trim_run(double rtt_ns)
+{
+	struct kase k = {.name = "trimmed at the first switch",
+		.nb_evs = 32,
+		.nb_trials = NB_TRIALS,
+		.trim_links = 1,
+		.times = 1};
+
+	kase_run(&k, rtt_ns, 1.5);
+	k.name = "trimmed at the last switch";
+	k.trim_links = NB_LINKS - 1;
+	kase_run(&k, rtt_ns, 0);
 }
 
 /* spec */
 void rec_repair(void)
 {
-	struct kase k = {.name = "trimmed", .nb_evs = 32, .nb_trials = NB_TRIALS, .trim = true};
-	double rtt_ns = (double)unloaded();
+	struct kase k = {
+		.name = "tail, by probe", .nb_evs = 32, .nb_trials = NB_TRIALS, .times = 1};
+	double rtt_ns = unloaded(1);
 
 	rec_table("repair", "a single lost packet, departure to its copy's arrival");
 	rec_row("unloaded round trip", rtt_ns, "ns", REC_INFO, 0);
-	kase_run(&k, rtt_ns, 1.5);
+	trim_run(rtt_ns);
 	for (uint32_t nb_evs = 8; nb_evs <= 40; nb_evs += 8)
-		order_run(nb_evs, rtt_ns);
-	order_run(44, rtt_ns);
-	order_run(52, rtt_ns);
-	k.name = "tail, by probe";
-	k.trim = false;
+		order_run(nb_evs, 1, rtt_ns);
+	order_run(44, 1, rtt_ns);
+	order_run(52, 1, rtt_ns);
+	order_run(160, 4, unloaded(4));
 	k.tail = true;
 	kase_run(&k, rtt_ns, 3);
 	k.name = "one packet per EV, path order and probe";
