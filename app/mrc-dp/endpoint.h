@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "area.h"
 #include "clock.h"
 #include "config.h"
 #include "l2.h"
@@ -26,13 +27,6 @@ struct mrc_workload {
 	struct mrc_cfg_workload cfg;
 	uint32_t nb_loads; /* load i of one side talks to load i of the other */
 	uint64_t file_len; /* 0: pattern */
-};
-
-/* Memory that messages come from or go to. */
-struct mrc_area {
-	uint8_t *mem;
-	uint64_t len;
-	bool mapped; /* of a file: munmap */
 };
 
 /* Rings of a ring port, one per queue. */
@@ -54,6 +48,7 @@ struct mrc_endpoint {
 	struct mrc_capture *captures[MRC_MAX_PLANES]; /* where the file asks for one */
 	struct mrc_workload workload;
 	struct mrc_area source, regions[MRC_ENDPOINT_MAX_LOADS];
+	const struct mrc_area *spared; /* the other endpoint's source: no file to write over */
 };
 
 /*
@@ -78,6 +73,8 @@ int mrc_endpoint_connect(struct mrc_endpoint *ep, uint32_t load, const struct mr
  * mrc_port_settle. */
 int mrc_endpoint_settle(
 	struct mrc_endpoint *ep, const volatile sig_atomic_t *stop, char *reason_out);
+/* Says which file, if any, was cut short by somebody while it was in use. */
+bool mrc_endpoint_hurt(const struct mrc_endpoint *ep, char *reason_out);
 /* The lcores have stopped. */
 void mrc_endpoint_close(struct mrc_endpoint *ep);
 

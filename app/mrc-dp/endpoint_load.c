@@ -1,77 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* endpoint_load.c - engines and loads of an endpoint. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "endpoint_private.h"
-
-/* ---- memory ------------------------------------------------------------------------------------
- */
-
-static int area_alloc(struct mrc_area *area, uint64_t len, char *reason)
-{
-	area->mem = mrc_osmem_alloc(len);
-	if (area->mem == NULL)
-		return mrc_refuse(reason,
-			"workload: no memory for a region of %llu bytes; lower \"message\", "
-			"\"depth\" "
-			"or \"qps\"",
-			(unsigned long long)len);
-	area->len = len;
-	return MRC_OK;
-}
-
-/* Room on the disk for all of it: a page that finds none later would be a fatal signal. */
-static bool area_reserve(int fd, uint64_t len)
-{
-	int err;
-
-	if (ftruncate(fd, (off_t)len) != 0)
-		return false;
-	err = posix_fallocate(fd, 0, (off_t)len);
-	if (err == 0)
-		return true;
-	/* What it got of a full disk is given back. */
-	(void)!ftruncate(fd, 0);
-	errno = err;
-	return false;
-}
-
-static int area_map(struct mrc_area *area, const char *path, uint64_t len, bool write, char *reason)
-{
-	int fd = open(
-		path, write ? O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0644);
-	void *mem = MAP_FAILED;
-
-	if (fd >= 0 && (!write || area_reserve(fd, len)))
-		mem = mmap(
-			NULL, len, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
-	if (mem == MAP_FAILED)
-		mrc_refuse(reason, "workload.%s: cannot %s \"%s\": %s", write ? "store" : "file",
-			write ? "write" : "read", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	if (mem == MAP_FAILED)
-		return MRC_ERR_INVAL;
-	*area = (struct mrc_area){.mem = mem, .len = len, .mapped = true};
-	return MRC_OK;
-}
-
-static void area_free(struct mrc_area *area)
-{
-	if (area->mem == NULL)
-		return;
-	if (area->mapped)
-		munmap(area->mem, area->len);
-	else
-		mrc_osmem_free(area->mem, area->len);
-	area->mem = NULL;
-}
 
 /* ---- loads --------------------------------------------------------------------------------------
  */
@@ -131,9 +63,9 @@ static int source_open(struct mrc_endpoint *ep, char *reason)
 	if (!ep->is_sender)
 		return MRC_OK;
 	if (wl->file_len)
-		return area_map(&ep->source, wl->cfg.file, wl->file_len, false, reason);
+		return mrc_area_map(&ep->source, wl->cfg.file, wl->file_len, false, NULL, reason);
 	load_cfg(ep, 0, &cfg);
-	err = area_alloc(&ep->source, (mrc_load_source_len(&cfg) + 7) & ~7ull, reason);
+	err = mrc_area_alloc(&ep->source, (mrc_load_source_len(&cfg) + 7) & ~7ull, reason);
 	if (!err)
 		mrc_load_pattern_fill(wl->cfg.seed, ep->source.mem, ep->source.len);
 	return err;
@@ -147,9 +79,10 @@ static int region_open(struct mrc_endpoint *ep, uint32_t load, char *reason)
 	if (!ep->is_receiver)
 		return MRC_OK;
 	if (wl->file_len && wl->cfg.store[0])
-		return area_map(&ep->regions[load], wl->cfg.store, wl->file_len, true, reason);
+		return mrc_area_map(
+			&ep->regions[load], wl->cfg.store, wl->file_len, true, ep->spared, reason);
 	load_cfg(ep, load, &cfg);
-	return area_alloc(&ep->regions[load],
+	return mrc_area_alloc(&ep->regions[load],
 		wl->file_len ? wl->file_len : mrc_load_region_len(&cfg), reason);
 }
 
@@ -387,6 +320,22 @@ int mrc_endpoint_connect(struct mrc_endpoint *ep, uint32_t load, const struct mr
 	return MRC_OK;
 }
 
+bool mrc_endpoint_hurt(const struct mrc_endpoint *ep, char *reason_out)
+{
+	const struct mrc_cfg_workload *wl = &ep->workload.cfg;
+
+	if (mrc_area_is_hurt(&ep->source))
+		mrc_refuse(reason_out, "workload.file: somebody cut \"%s\" short while it was sent",
+			wl->file);
+	else if (mrc_area_is_hurt(&ep->regions[0]))
+		mrc_refuse(reason_out,
+			"workload.store: somebody cut \"%s\" short while it was written",
+			wl->store);
+	else
+		return false;
+	return true;
+}
+
 void mrc_endpoint_unbuild(struct mrc_endpoint *ep)
 {
 	for (uint32_t i = 0; i < ep->ep->nb_workers; i++) {
@@ -404,7 +353,7 @@ void mrc_endpoint_unbuild(struct mrc_endpoint *ep)
 			mrc_ev_destroy(w->ev_set);
 		w->ev_set = NULL;
 	}
-	area_free(&ep->source);
+	mrc_area_free(&ep->source);
 	for (uint32_t i = 0; i < MRC_ENDPOINT_MAX_LOADS; i++)
-		area_free(&ep->regions[i]);
+		mrc_area_free(&ep->regions[i]);
 }

@@ -46,6 +46,7 @@ int mrc_handshake_local(
 	bool told = true;
 	int err = offers ? MRC_OK : MRC_ERR_NOMEM;
 
+	eps[1].spared = &eps[0].source;
 	for (uint32_t e = 0; e < 2 && !err; e++) {
 		struct mrc_workload wl = *workload;
 

@@ -51,7 +51,8 @@ struct mrc_outcome {
 	uint64_t file_len;
 	char file_sha256[MRC_SHA256_HEX];
 	bool interrupted;
-	char failure[MRC_OUTCOME_TEXT]; /* why the run failed beside the figures; "" = it did not */
+	char failure[2 *
+		     MRC_OUTCOME_TEXT]; /* why the run failed beside the figures; "" = it did not */
 };
 
 /* SHA-256 of len bytes as hexadecimal text. Errors: MRC_ERR_NOMEM. */

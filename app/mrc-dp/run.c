@@ -278,6 +278,16 @@ static void map_print(const struct run *run, FILE *out)
 	fputc('\n', out);
 }
 
+/* After the sums, which touch every byte. */
+static void files_check(struct run *run, struct mrc_outcome *o)
+{
+	char reason[MRC_REASON];
+
+	for (uint32_t e = 0; e < run->cfg.nb_endpoints; e++)
+		if (mrc_endpoint_hurt(&run->eps[e], reason))
+			snprintf(o->failure, sizeof(o->failure), "%.500s", reason);
+}
+
 static void outcome_report(struct run *run, struct mrc_outcome *o)
 {
 	json_t *json;
@@ -292,6 +302,7 @@ static void outcome_report(struct run *run, struct mrc_outcome *o)
 		for (uint32_t p = 0; p < o->nb_planes; p++)
 			o->planes[p].rx_packets = run->mgmt.peer_rx[p];
 	}
+	files_check(run, o);
 	mrc_outcome_finish(o);
 	if (!run->options.json) {
 		mrc_outcome_print(o, stdout);

@@ -159,4 +159,47 @@ def a_signal_ends_it_at_once_and_says_so():
             true("interrupted" in process.text("out"), process.text("out")[-500:])
 
 
+@case
+def files_cut_short_while_in_use():
+    """By somebody else, in the middle of the transfer: a failure by name, no fatal signal."""
+    length = 40_000_000
+    slow = {"rate": "200Mbps", "delay": "5us"}
+    for which in ("source", "target"):
+        for left in (0, 4096 * 1000 + 10):
+            with tempfile.TemporaryDirectory() as folder:
+                path = write_json(folder, "run.json", config("fabric", planes=1, fabric=slow))
+                source, target = os.path.join(folder, "source"), os.path.join(folder, "target")
+                with open(source, "wb") as out:
+                    out.write(b"\xa5" * length)
+
+                def begun(target=target):
+                    with open(target, "rb") as stored:
+                        return stored.read(1) == b"\xa5"
+
+                with Process([MRC_DP, "run", "-c", path, "--json", "--file", source, "--store", target]) as run_:
+                    wait_until("the target", lambda: os.path.exists(target), 20)
+                    wait_until("the first byte", begun, 20)
+                    os.truncate({"source": source, "target": target}[which], left)
+                    equal(run_.wait(60), 1, f"exit code; {run_.text()} {run_.text('out')[-500:]}")
+                    result = only_json(run_.text("out"))
+                    equal(result["good"], False, "good")
+                    true("cut" in result["failure"] and which in result["failure"], result["failure"])
+
+
+@case
+def the_file_to_send_is_not_written_over():
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_json(folder, "run.json", config("direct", planes=1))
+        source, other = os.path.join(folder, "source"), os.path.join(folder, "other")
+        with open(source, "wb") as out:
+            out.write(b"keep me")
+        os.link(source, other)
+        for store in (source, other):
+            done = run([MRC_DP, "run", "-c", path, "--file", source, "--store", store], seconds=20)
+            true(done.code in (2, 3), f"exit code {done.code}")
+            true("is the file that is sent" in done.err and done.err.count("\n") == 1, done.err)
+            with open(source, "rb") as kept:
+                equal(kept.read(), b"keep me", "the file")
+
+
 main()
