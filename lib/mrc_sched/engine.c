@@ -158,6 +158,11 @@ static void init_lists(struct mrc_sched *s)
 		wheel_node_init(&s->paths[i].timer);
 		list_push(&s->free_paths, &s->paths[i].link);
 	}
+	list_init(&s->told);
+	list_init(&s->untold);
+	list_init(&s->idle);
+	for (uint32_t i = 0; i < s->cfg.max_peers; i++)
+		s->peers[i].next = i + 1 < s->cfg.max_peers ? i + 1 : UINT32_MAX;
 	list_init(&s->wanted_calls);
 	s->ep_wait_ns = EP_TIMEOUT_NS;
 	for (uint32_t i = 0; i < NB_EP_CALLS; i++) {
@@ -313,11 +318,12 @@ void mrc_sched_plane_set(
 		break;
 	}
 	if (was_up != s->up) {
+		s->now_ns = now_ns;
 		for (struct link *l = s->used_paths.next; l != &s->used_paths; l = l->next) {
 			path_planes(s, now_ns, LIST_OWNER(l, struct path, link));
 		}
 		probe_gone(s, now_ns, NULL);
-		ep_announce(s, now_ns);
+		ep_announce(s);
 	}
 	if ((s->up & ~s->busy & ~was_usable) != 0)
 		qp_unpark(s, now_ns);

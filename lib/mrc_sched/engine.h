@@ -100,7 +100,10 @@ struct peer {
 	uint32_t nb_heard;  /* packets that came from it, free running */
 	uint32_t last_heard[MRC_MAX_PLANES]; /* nb_heard at the last one of each plane */
 	struct link paths;                   /* struct path.of_peer */
-	uint32_t next;                       /* hash chain */
+	/* With paths: told or untold of the engine; without: idle if it had some, else none. */
+	struct link link;
+	struct ep_call *status; /* our port status on its way to it, unanswered; or NULL */
+	uint32_t next;          /* hash chain, or the next free one */
 	bool used;
 };
 
@@ -379,7 +382,10 @@ struct mrc_sched {
 	uint32_t *peer_hash;
 	struct path *paths;
 	struct mrc_template *templates;
-	uint32_t nb_peers, nb_paths, peer_hash_mask;
+	uint32_t peer_free, nb_paths, peer_hash_mask;
+	struct link told;   /* peers with paths that know, or are being told, our usable ports */
+	struct link untold; /* those who have to hear of a change */
+	struct link idle;   /* peers whose last path went, the longest ago first */
 	uint32_t mr_mask, mr_bits; /* key = random << mr_bits | index */
 	uint32_t mr_free, cq_free;
 	struct link free_qps, free_paths, used_paths;
@@ -571,6 +577,8 @@ void nack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 /* A packet on this entropy value came marked: enum mrc_m that its SACK is to say. */
 uint8_t marks_opinion(
 	struct mrc_sched *s, uint64_t now_ns, const struct mrc_sched_qp *qp, uint32_t ev);
+/* The peer's entry is about to be used for another. */
+void marks_forget(struct mrc_sched *s, const struct peer *peer);
 
 /* ---- requester: req.c, loss.c, probe.c ---- */
 static inline struct wqe *sq_at(const struct mrc_sched_qp *qp, uint32_t at)
@@ -714,8 +722,9 @@ uint32_t ep_worker(const struct mrc_pkt *pkt);
 bool ep_send(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *buf);
 void ep_look(struct mrc_sched *s, uint64_t now_ns, struct path *path);
 void ep_timeout(struct mrc_sched *s, uint64_t now_ns, struct ep_call *call);
-/* Tells every peer which planes are usable. */
-void ep_announce(struct mrc_sched *s, uint64_t now_ns);
+/* Tells every peer that we have a path to which planes are usable, now or when an answer frees a
+ * place. Cost: O(1). */
+void ep_announce(struct mrc_sched *s);
 /* Forgets calls of a path that goes. */
 void ep_forget(struct mrc_sched *s, const struct path *path);
 

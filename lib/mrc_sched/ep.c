@@ -127,7 +127,15 @@ static void call_end(struct mrc_sched *s, struct ep_call *call)
 	call->asked.probe.state = PROBE_FREE;
 	wheel_remove(&s->wheel, &call->timer);
 	list_remove(&call->wanted);
+	if (call->path->peer->status == call)
+		call->path->peer->status = NULL;
 	call->path = NULL;
+}
+
+static uint16_t call_id(struct mrc_sched *s, const struct ep_call *call)
+{
+	return (uint16_t)(s->cfg.worker << 12 | (s->call_serial++ & 63) * NB_EP_CALLS |
+			  (uint32_t)(call - s->calls));
 }
 
 static struct ep_call *call_begin(struct mrc_sched *s, struct path *path, uint32_t op, uint32_t ev)
@@ -143,8 +151,7 @@ static struct ep_call *call_begin(struct mrc_sched *s, struct path *path, uint32
 		call->asked.timeout_ns = 0;
 		call->op = (uint8_t)op;
 		call->ev = (uint16_t)ev;
-		call->id =
-			(uint16_t)(s->cfg.worker << 12 | (s->call_serial++ & 63) * NB_EP_CALLS | i);
+		call->id = call_id(s, call);
 		call->timer.kind = TIMER_CALL;
 		call->sent_ns = 0;
 		list_push(&s->wanted_calls, &call->wanted);
@@ -188,6 +195,13 @@ void ep_timeout(struct mrc_sched *s, uint64_t now_ns, struct ep_call *call)
 
 void ep_forget(struct mrc_sched *s, const struct path *path)
 {
+	struct peer *peer = path->peer;
+
+	/* Told over another path, if there is one. */
+	if (peer->status != NULL && peer->status->path == path) {
+		list_remove(&peer->link);
+		list_push(&s->untold, &peer->link);
+	}
 	for (uint32_t i = 0; i < NB_EP_CALLS; i++) {
 		if (s->calls[i].path != path)
 			continue;
@@ -199,15 +213,36 @@ void ep_forget(struct mrc_sched *s, const struct path *path)
 	}
 }
 
-void ep_announce(struct mrc_sched *s, uint64_t now_ns)
+void ep_announce(struct mrc_sched *s)
 {
-	s->now_ns = now_ns;
-	for (uint32_t i = 0; i < s->nb_peers; i++) {
-		struct peer *peer = &s->peers[i];
+	list_splice(&s->untold, &s->told);
+}
 
-		if (!list_empty(&peer->paths))
-			(void)call_begin(s, LIST_OWNER(peer->paths.next, struct path, of_peer),
+/*
+ * Begins what ep_announce asked for. A peer has one port status under way: an older one that waits
+ * for its answer goes out again with the present ports, so that a plane that flaps takes one place
+ * for each peer however fast it does.
+ */
+/* spec */
+static void announce(struct mrc_sched *s)
+{
+	while (!list_empty(&s->untold)) {
+		struct peer *peer = LIST_OWNER(s->untold.next, struct peer, link);
+		struct ep_call *call = peer->status;
+
+		if (call == NULL)
+			call = call_begin(s, LIST_OWNER(peer->paths.next, struct path, of_peer),
 				MRC_EP_PORT_STATUS, MRC_EV_NONE);
+		if (call == NULL)
+			return; /* the others' turn comes when a place is free */
+		if (!list_linked(&call->wanted)) {
+			wheel_remove(&s->wheel, &call->timer);
+			call->id = call_id(s, call);
+			list_push(&s->wanted_calls, &call->wanted);
+		}
+		peer->status = call;
+		list_remove(&peer->link);
+		list_push(&s->told, &peer->link);
 	}
 }
 
@@ -272,7 +307,8 @@ enum mrc_drop ep_response(
 	uint64_t rtt_ns;
 	bool svc_time;
 
-	if (path == NULL || call->id != pkt->psn.v)
+	/* An answer to a port status that went out again since is not late. */
+	if (path == NULL || (call->id != pkt->psn.v && path->peer->status != call))
 		wait_was_short(s, pkt);
 	if (path == NULL || call->op == CALL_QP_PROBE || call->id != pkt->psn.v ||
 		list_linked(&call->wanted) || !mrc_gid_eq(&pkt->src, &path->peer->gid) ||
@@ -485,6 +521,7 @@ static void put_call(struct mrc_sched *s, uint64_t now_ns, const struct ep_call 
 
 static bool send_call(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *buf)
 {
+	announce(s);
 	while (!list_empty(&s->wanted_calls)) {
 		struct ep_call *call = LIST_OWNER(s->wanted_calls.next, struct ep_call, wanted);
 		const struct mrc_ev *ev = call_ev(s, now_ns, call);

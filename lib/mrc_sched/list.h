@@ -48,6 +48,18 @@ static inline void list_remove(struct link *link)
 	list_init(link);
 }
 
+/* Moves all elements of a list behind those of another. */
+static inline void list_splice(struct link *to, struct link *from)
+{
+	if (list_empty(from))
+		return;
+	from->next->prev = to->prev;
+	from->prev->next = to;
+	to->prev->next = from->next;
+	to->prev = from->prev;
+	list_init(from);
+}
+
 /* Puts an element at the tail unless it is on a list already. */
 static inline void list_want(struct link *head, struct link *link)
 {

@@ -34,3 +34,11 @@ uint8_t marks_opinion(
 	at->peer = NULL;
 	return MRC_M_ALWAYS_SKIP;
 }
+
+void marks_forget(struct mrc_sched *s, const struct peer *peer)
+{
+	for (uint32_t i = 0; i < NB_MARKS; i++) {
+		if (s->marks[i].peer == peer)
+			s->marks[i].peer = NULL;
+	}
+}

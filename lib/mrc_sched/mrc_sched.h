@@ -221,7 +221,10 @@ void mrc_sched_plane_set(
 
 /*
  * Link address of a peer on one plane; mac NULL = not known (the plane is not used towards this
- * peer). Creates the peer's entry when it is new. Errors: MRC_ERR_NOMEM, MRC_ERR_INVAL.
+ * peer). Creates the peer's entry when it is new and an address is given. The entry goes when no QP
+ * is connected to the peer and no address is left, and when all max_peers are taken: then a new
+ * peer takes the place of the one whose last QP left longest ago, and whose addresses must be told
+ * again if it returns. Errors: MRC_ERR_NOMEM, MRC_ERR_INVAL.
  */
 int mrc_sched_peer_set(
 	struct mrc_sched *sched, const struct mrc_gid *peer, uint32_t plane, const uint8_t *mac);

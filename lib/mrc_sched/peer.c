@@ -26,24 +26,61 @@ struct peer *peer_find(const struct mrc_sched *s, const struct mrc_gid *gid)
 	return NULL;
 }
 
+/* Nobody needs the entry any more. */
+static void peer_drop(struct mrc_sched *s, struct peer *peer)
+{
+	uint32_t index = (uint32_t)(peer - s->peers), *at = &s->peer_hash[hash(s, &peer->gid)];
+
+	MRC_ASSERT(peer->used && list_empty(&peer->paths) && peer->status == NULL);
+	while (*at != index)
+		at = &s->peers[*at].next;
+	*at = peer->next;
+	list_remove(&peer->link);
+	marks_forget(s, peer);
+	*peer = (struct peer){.next = s->peer_free};
+	s->peer_free = index;
+}
+
 static struct peer *peer_get(struct mrc_sched *s, const struct mrc_gid *gid)
 {
 	struct peer *peer = peer_find(s, gid);
 	uint32_t *bucket = &s->peer_hash[hash(s, gid)];
+	uint32_t index;
 
 	if (peer != NULL)
 		return peer;
-	if (s->nb_peers == s->cfg.max_peers)
+	/* One that no QP is connected to any more makes room. */
+	if (s->peer_free == UINT32_MAX && !list_empty(&s->idle))
+		peer_drop(s, LIST_OWNER(s->idle.next, struct peer, link));
+	if (s->peer_free == UINT32_MAX)
 		return NULL;
-	peer = &s->peers[s->nb_peers];
+	index = s->peer_free;
+	peer = &s->peers[index];
 	MRC_ASSERT(!peer->used);
-	peer->used = true;
-	peer->gid = *gid;
-	peer->up = UINT32_MAX;
+	s->peer_free = peer->next;
+	*peer = (struct peer){.used = true, .gid = *gid, .up = UINT32_MAX, .next = *bucket};
 	list_init(&peer->paths);
-	peer->next = *bucket;
-	*bucket = s->nb_peers++;
+	list_init(&peer->link);
+	*bucket = index;
 	return peer;
+}
+
+/* Its first path came. */
+static void peer_met(struct mrc_sched *s, struct peer *peer)
+{
+	if (list_linked(&peer->link))
+		list_remove(&peer->link);
+	list_push(&s->told, &peer->link);
+}
+
+/* Its last path went. The link addresses are kept for the next QP, as long as there is room. */
+static void peer_left(struct mrc_sched *s, struct peer *peer)
+{
+	list_remove(&peer->link);
+	if (peer->known == 0)
+		peer_drop(s, peer);
+	else
+		list_push(&s->idle, &peer->link);
 }
 
 uint32_t peer_quiet(const struct mrc_sched *s, const struct peer *peer)
@@ -93,10 +130,14 @@ int mrc_sched_peer_set(
 
 	if (plane >= s->cfg.nb_planes)
 		return MRC_ERR_INVAL;
-	peer = peer_get(s, gid);
+	peer = mac != NULL ? peer_get(s, gid) : peer_find(s, gid);
 	if (peer == NULL)
-		return MRC_ERR_NOMEM;
+		return mac != NULL ? MRC_ERR_NOMEM : MRC_OK;
 	peer->known &= ~bit;
+	if (mac == NULL && peer->known == 0 && list_empty(&peer->paths)) {
+		peer_drop(s, peer);
+		return MRC_OK;
+	}
 	if (mac != NULL) {
 		memcpy(peer->mac[plane], mac, sizeof(peer->mac[plane]));
 		peer->known |= bit;
@@ -138,11 +179,16 @@ struct path *path_get(struct mrc_sched *s, uint64_t now_ns, const struct mrc_gid
 		path->refs++;
 		return path;
 	}
-	if (list_empty(&s->free_paths))
+	if (list_empty(&s->free_paths)) {
+		if (list_empty(&peer->paths) && peer->known == 0)
+			peer_drop(s, peer);
 		return NULL;
+	}
 	path = LIST_OWNER(s->free_paths.next, struct path, link);
 	list_remove(&path->link);
 	list_push(&s->used_paths, &path->link);
+	if (list_empty(&peer->paths))
+		peer_met(s, peer);
 	list_push(&peer->paths, &path->of_peer);
 	path->peer = peer;
 	path->evs = evs;
@@ -169,4 +215,7 @@ void path_put(struct mrc_sched *s, struct path *path)
 	list_remove(&path->of_peer);
 	list_remove(&path->link);
 	list_push(&s->free_paths, &path->link);
+	if (list_empty(&path->peer->paths))
+		peer_left(s, path->peer);
+	path->peer = NULL;
 }
