@@ -67,27 +67,29 @@ static int connect_once(const char *path)
 	return -1;
 }
 
-static int connect_wait(const char *path, uint32_t wait_ms, char *reason)
+static int connect_wait(const char *path, uint32_t wait_ms, int *fd_out, char *reason)
 {
 	const uint64_t end_ms = now_ms() + wait_ms;
 	const struct timespec nap = {.tv_nsec = RETRY_MS * 1000000l};
 
 	if (path[0] == '\0' || strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
-		snprintf(reason, MRC_RPC_TEXT_LEN, "\"%.200s\" is no path of a UNIX socket", path);
-		return -1;
+		snprintf(reason, MRC_RPC_TEXT_LEN, "this is no path of a UNIX socket");
+		return MRC_ERR_STATE;
 	}
 	for (;;) {
-		const int fd = connect_once(path);
-
-		if (fd >= 0)
-			return fd;
-		if ((errno != ENOENT && errno != ECONNREFUSED && errno != EAGAIN) ||
-			now_ms() >= end_ms)
+		*fd_out = connect_once(path);
+		if (*fd_out >= 0)
+			return MRC_OK;
+		if (errno != ENOENT && errno != ECONNREFUSED && errno != EAGAIN) {
+			snprintf(reason, MRC_RPC_TEXT_LEN, "cannot connect: %s", strerror(errno));
+			return MRC_ERR_STATE;
+		}
+		if (now_ms() >= end_ms)
 			break;
 		nanosleep(&nap, NULL);
 	}
-	snprintf(reason, MRC_RPC_TEXT_LEN, "nobody listens on %s (%s)", path, strerror(errno));
-	return -1;
+	snprintf(reason, MRC_RPC_TEXT_LEN, "nobody listens (%s)", strerror(errno));
+	return MRC_ERR_NOENT;
 }
 
 int mrc_ctl_client_open(const char *path, uint32_t wait_ms, struct mrc_ctl_client **client_out,
@@ -95,16 +97,17 @@ int mrc_ctl_client_open(const char *path, uint32_t wait_ms, struct mrc_ctl_clien
 {
 	struct mrc_ctl_client *client = calloc(1, sizeof(*client));
 	json_t *hello;
+	int err;
 
 	if (client == NULL) {
 		snprintf(reason_out, MRC_RPC_TEXT_LEN, "out of memory");
 		return MRC_ERR_NOMEM;
 	}
 	client->wait_ms = wait_ms > LEAST_MS ? wait_ms : LEAST_MS;
-	client->fd = connect_wait(path, wait_ms, reason_out);
-	if (client->fd < 0) {
+	err = connect_wait(path, wait_ms, &client->fd, reason_out);
+	if (err) {
 		free(client);
-		return MRC_ERR_NOENT;
+		return err;
 	}
 	if (mrc_ctl_client_call(client, "hello", json_pack("{s:i}", "version", MRC_RPC_VERSION),
 		    &hello, reason_out) != MRC_RPC_GOOD) {

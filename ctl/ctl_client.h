@@ -17,8 +17,8 @@ struct mrc_ctl_client;
 /*
  * Connects to a socket and says hello; hello_out: what the server told about itself, a new
  * reference (may be NULL). wait_ms: how long to try when nobody listens, and how long to wait for
- * an answer (at least 10 s). Errors: MRC_ERR_NOENT (nobody listens), MRC_ERR_STATE (refused),
- * MRC_ERR_NOMEM; reason_out (MRC_RPC_TEXT_LEN bytes) says why.
+ * an answer (at least 10 s). Errors: MRC_ERR_NOENT (nobody listens), MRC_ERR_STATE (no access, or
+ * refused), MRC_ERR_NOMEM; reason_out (MRC_RPC_TEXT_LEN bytes) says why, without the path.
  */
 int mrc_ctl_client_open(const char *path, uint32_t wait_ms, struct mrc_ctl_client **client_out,
 	json_t **hello_out, char *reason_out);

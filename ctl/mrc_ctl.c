@@ -537,9 +537,10 @@ static int command_run(const struct options *o)
 
 	if (command < 0)
 		return EXIT_USAGE;
-	if (mrc_ctl_client_open(o->socket, o->wait_ms, &client, &hello, reason) != MRC_OK) {
-		fprintf(stderr, "mrc-ctl: %s; is mrc-fabric running? expected socket %s\n", reason,
-			o->socket);
+	code = mrc_ctl_client_open(o->socket, o->wait_ms, &client, &hello, reason);
+	if (code != MRC_OK) {
+		fprintf(stderr, "mrc-ctl: %s: %s%s\n", o->socket, reason,
+			code == MRC_ERR_NOENT ? "; is mrc-fabric running?" : "");
 		return EXIT_NOBODY;
 	}
 	if (strcmp(o->args[0], "info") != 0)

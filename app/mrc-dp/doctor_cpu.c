@@ -265,8 +265,8 @@ static void pinning_check(struct doctor *doc, struct mrc_cpuset *used_out)
 	}
 	sharing_check(doc, &map);
 	if (doc->report->nb == nb_before)
-		mrc_doctor_add(
-			doc, MRC_DOCTOR_OK, "pinning", "", "%u lcores, no two on one CPU", map.nb);
+		mrc_doctor_add(doc, MRC_DOCTOR_OK, "pinning", "", "%u lcore%s", map.nb,
+			map.nb == 1 ? "" : "s, no two on one CPU");
 }
 
 static void isolation_check(struct doctor *doc, const struct mrc_cpuset *used)

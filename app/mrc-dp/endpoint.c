@@ -11,6 +11,7 @@
 #include <rte_ethdev.h>
 #include <rte_ring_elem.h>
 
+#include "courier.h"
 #include "endpoint_private.h"
 
 enum {
@@ -217,6 +218,7 @@ static int worker_create(struct mrc_endpoint *ep, uint32_t index)
 	w->load_due_ns = UINT64_MAX;
 	w->pool = ep->pools[index];
 	w->l2 = index == 0 ? ep->l2 : NULL;
+	w->courier = index == 0 ? calloc(1, sizeof(*w->courier)) : NULL;
 	w->nb_planes = ep->ep->nb_planes;
 	for (uint32_t p = 0; p < w->nb_planes; p++) {
 		struct mrc_worker_plane *plane = &w->planes[p];
@@ -235,7 +237,7 @@ static int worker_create(struct mrc_endpoint *ep, uint32_t index)
 	w->commands = rte_ring_create_elem(
 		name, sizeof(struct mrc_cmd), COMMAND_RING, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	mrc_osenv_init(&w->osenv);
-	return w->handover && w->commands ? MRC_OK : MRC_ERR_NOMEM;
+	return w->handover && w->commands && (index != 0 || w->courier) ? MRC_OK : MRC_ERR_NOMEM;
 }
 
 int mrc_endpoint_open(struct mrc_endpoint *ep, const struct mrc_cfg *cfg, uint32_t index,
@@ -288,6 +290,7 @@ void mrc_endpoint_close(struct mrc_endpoint *ep)
 			continue;
 		rte_ring_free(ep->workers[w]->handover);
 		rte_ring_free(ep->workers[w]->commands);
+		free(ep->workers[w]->courier);
 		mrc_osmem_free(ep->workers[w], sizeof(*ep->workers[w]));
 		ep->workers[w] = NULL;
 	}

@@ -43,28 +43,28 @@ static void finish(struct mrc_mgmt *m)
 /* ---- commands and views
  * --------------------------------------------------------------------------- */
 
-/* A command that must arrive: the ring is drained in every turn of the worker. */
-static void command_all(struct mrc_endpoint *ep, const struct mrc_cmd *cmd)
+static void command_all(
+	struct mrc_mgmt *m, const struct mrc_endpoint *ep, const struct mrc_cmd *cmd)
 {
 	for (uint32_t w = 0; w < ep->ep->nb_workers; w++)
-		mrc_worker_command(ep->workers[w], cmd);
+		mrc_courier_send(&m->courier, ep->workers[w], cmd);
 }
 
-static void load_command(
-	struct mrc_endpoint *ep, uint32_t load, enum mrc_cmd_kind kind, uint64_t arg)
+static void load_command(struct mrc_mgmt *m, const struct mrc_endpoint *ep, uint32_t load,
+	enum mrc_cmd_kind kind, uint64_t arg)
 {
 	struct mrc_cmd cmd = {.kind = kind, .arg = arg};
 	uint32_t index;
 	struct mrc_worker *w = mrc_endpoint_load_worker(ep, load, &index);
 
 	cmd.load = (uint16_t)index;
-	mrc_worker_command(w, &cmd);
+	mrc_courier_send(&m->courier, w, &cmd);
 }
 
-static void loads_command(struct mrc_endpoint *ep, enum mrc_cmd_kind kind)
+static void loads_command(struct mrc_mgmt *m, const struct mrc_endpoint *ep, enum mrc_cmd_kind kind)
 {
 	for (uint32_t i = 0; i < ep->workload.nb_loads; i++)
-		load_command(ep, i, kind, 0);
+		load_command(m, ep, i, kind, 0);
 }
 
 /* True when every load of the endpoint is done. */
@@ -141,7 +141,7 @@ static void carriers_poll(struct mrc_mgmt *m)
 				mrc_port_link_poll(port);
 			cmd.on = port->link_up;
 			if (port->link_up != was)
-				command_all(ep, &cmd);
+				command_all(m, ep, &cmd);
 		}
 	}
 }
@@ -172,7 +172,7 @@ static void run_begin(struct mrc_mgmt *m, uint64_t now_ns)
 	const struct mrc_cfg_workload *wl = &m->eps[0].workload.cfg;
 
 	for (uint32_t e = 0; e < m->nb_eps; e++)
-		loads_command(&m->eps[e], MRC_CMD_START);
+		loads_command(m, &m->eps[e], MRC_CMD_START);
 	if (m->fabric)
 		mrc_fabric_role_begin(m->fabric);
 	m->state = MRC_MGMT_RUN;
@@ -226,7 +226,7 @@ static void senders_end(struct mrc_mgmt *m, uint64_t now_ns)
 	for (uint32_t e = 0; e < m->nb_eps; e++)
 		for (uint32_t i = 0; i < m->eps[e].workload.nb_loads && m->eps[e].is_receiver; i++)
 			load_command(
-				&m->eps[e], i, MRC_CMD_EXPECT, load_sent(m, &m->eps[1 - e], i));
+				m, &m->eps[e], i, MRC_CMD_EXPECT, load_sent(m, &m->eps[1 - e], i));
 	m->expect_sent = true;
 }
 
@@ -335,7 +335,7 @@ static void expect_take(struct mrc_mgmt *m, const json_t *msg)
 	const json_t *list = json_object_get(msg, "messages");
 
 	for (uint32_t i = 0; i < m->eps[0].workload.nb_loads; i++)
-		load_command(&m->eps[0], i, MRC_CMD_EXPECT,
+		load_command(m, &m->eps[0], i, MRC_CMD_EXPECT,
 			(uint64_t)json_integer_value(json_array_get(list, i)));
 	if (!m->eps[0].is_sender)
 		m->expect_sent = true;
@@ -401,7 +401,7 @@ static void interrupt_turn(struct mrc_mgmt *m, uint64_t now_ns)
 		m->interrupted = true;
 		m->deadline_ns = now_ns + INTERRUPT_NS;
 		for (uint32_t e = 0; e < m->nb_eps; e++)
-			loads_command(&m->eps[e], MRC_CMD_STOP);
+			loads_command(m, &m->eps[e], MRC_CMD_STOP);
 	}
 	if (now_ns > m->deadline_ns)
 		finish(m);
@@ -427,6 +427,7 @@ void mrc_mgmt_poll(struct mrc_mgmt *m)
 		m->deadline_ns += now_ns - m->last_ns;
 	m->last_ns = now_ns;
 	m->next_ns = now_ns + TURN_NS;
+	mrc_courier_flush(&m->courier);
 	if (now_ns >= m->link_ns) {
 		carriers_poll(m);
 		m->link_ns = now_ns + LINK_NS;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "courier.h"
 #include "endpoint.h"
 #include "fabric_role.h"
 #include "oob.h"
@@ -47,6 +48,7 @@ struct mrc_mgmt {
 	struct mrc_found peer_found;
 	uint64_t peer_rx[MRC_MAX_PLANES]; /* packets that reached the peer */
 	char failure[MRC_OUTCOME_TEXT];
+	struct mrc_courier courier;   /* of commands to the workers */
 	struct mrc_worker_view view;  /* scratch */
 	uint64_t view_errors;         /* failed requests of the senders here, when they were done */
 	struct mrc_timeline timeline; /* of the whole run */

@@ -8,6 +8,7 @@
 #include <rte_prefetch.h>
 #include <rte_ring_elem.h>
 
+#include "courier.h"
 #include "frame.h"
 
 enum {
@@ -80,14 +81,15 @@ static void l2_changes(struct mrc_worker *w, uint32_t p)
 	const uint8_t *mac;
 	struct mrc_gid gid;
 
-	while (mrc_l2_change_poll(&w->l2[p], &gid, &mac)) {
+	/* What is not told yet stays with l2 until the workers take it. */
+	while (mrc_courier_flush(w->courier) && mrc_l2_change_poll(&w->l2[p], &gid, &mac)) {
 		struct mrc_cmd cmd = {.kind = MRC_CMD_PEER, .gid = gid, .plane = (uint16_t)p};
 
 		cmd.has_mac = mac != NULL;
 		if (mac)
 			memcpy(cmd.mac, mac, sizeof(cmd.mac));
 		for (uint32_t i = 0; i < w->nb_workers; i++)
-			mrc_worker_command(w->workers[i], &cmd);
+			mrc_courier_send(w->courier, w->workers[i], &cmd);
 	}
 }
 
@@ -147,6 +149,8 @@ static void l2_turn(struct mrc_worker *w, uint64_t now_ns)
 		l2_changes(w, p);
 		due_ns = RTE_MIN(due_ns, mrc_l2_deadline(&w->l2[p]));
 	}
+	if (w->courier->nb != 0)
+		due_ns = now_ns;
 	/* A plane without carrier has questions waiting: look again in a while. */
 	w->l2_due_ns = RTE_MAX(due_ns, now_ns + 1000000);
 }

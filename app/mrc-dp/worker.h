@@ -33,6 +33,8 @@
 #define MRC_WORKER_READY     64 /* a power of two */
 #define MRC_WORKER_MAX_LOADS MRC_CFG_MAX_WORKERS
 
+struct mrc_courier;
+
 enum mrc_cmd_kind {
 	MRC_CMD_PEER,   /* gid, plane, mac (has_mac false: forget it) */
 	MRC_CMD_PLANE,  /* plane, on: carrier */
@@ -110,6 +112,7 @@ struct mrc_worker {
 	uint32_t index, nb_workers;
 	struct mrc_worker *const *workers; /* of the endpoint, this one included */
 	struct mrc_l2 *l2;                 /* one per plane, on worker 0 only, else NULL */
+	struct mrc_courier *courier;       /* tells all workers what l2 learns; with l2 */
 	struct mrc_gid peer;
 	bool has_mac[MRC_MAX_PLANES];
 	uint32_t fatal_qps;
@@ -125,7 +128,7 @@ uint32_t mrc_worker_poll(struct mrc_worker *worker);
 /* The worker's thread, or before it runs: the carrier of a plane. */
 void mrc_worker_carrier(struct mrc_worker *worker, uint64_t now_ns, uint32_t plane, bool up);
 
-/* Any thread: hands in a command. MRC_ERR_FULL when the ring is full. */
+/* Any thread: hands in a command. MRC_ERR_FULL when the ring is full; courier.h tries again. */
 int mrc_worker_command(struct mrc_worker *worker, const struct mrc_cmd *cmd);
 /* Any thread: a consistent copy of what the worker published last (at most some ms old). */
 void mrc_worker_view_read(struct mrc_worker *worker, struct mrc_worker_view *view_out);

@@ -274,7 +274,14 @@ def nobody_listens():
     done = run([MRC_CTL, "-s", "/nonexistent/socket", "links"], seconds=10)
     equal(done.code, 3, "exit code")
     equal(done.err.count("\n"), 1, done.err)
-    true("is mrc-fabric running? expected socket /nonexistent/socket" in done.err, done.err)
+    true("is mrc-fabric running?" in done.err, done.err)
+    equal(done.err.count("/nonexistent/socket"), 1, done.err)
+    with tempfile.TemporaryDirectory() as folder:
+        for path, words in ((folder, ["cannot connect", "refused"]), ("x" * 200, ["no path of a UNIX socket"])):
+            done = run([MRC_CTL, "-s", path, "links"], seconds=10)
+            equal(done.code, 3, "exit code")
+            equal((done.err.count("\n"), done.err.count(path)), (1, 1), done.err)
+            true(any(word in done.err for word in words), done.err)
 
 
 @case
