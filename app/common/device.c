@@ -45,14 +45,20 @@ bool mrc_device_is_memif(const char *device)
 	return strncmp(device, "net_memif", 9) == 0;
 }
 
+bool mrc_device_is_af_packet(const char *device)
+{
+	return strncmp(device, "net_af_packet", 13) == 0;
+}
+
 void mrc_device_complete(const char *device, uint32_t ring_frame_len, char *out)
 {
 	const size_t room = MRC_DEVICE_TEXT + 64;
 	char value[32];
 
 	if (mrc_device_is_memif(device) && !mrc_device_arg(device, "bsize", value, sizeof(value)))
-		snprintf(out, room, "%s,bsize=8192", device);
-	else if (strncmp(device, "net_af_packet", 13) == 0 &&
+		snprintf(out, room, "%s,bsize=%u", device,
+			ring_frame_len > 8192 ? ring_frame_len : 8192);
+	else if (mrc_device_is_af_packet(device) &&
 		 !mrc_device_arg(device, "framesz", value, sizeof(value)))
 		snprintf(out, room, "%s,framesz=%u,blocksz=%u,framecnt=512", device, ring_frame_len,
 			ring_frame_len * 8);

@@ -20,11 +20,19 @@ static inline uint32_t mrc_device_frame_len(uint32_t mtu)
 }
 
 bool mrc_device_is_memif(const char *device);
+bool mrc_device_is_af_packet(const char *device);
 /* Frame size of an af_packet ring that takes IP packets of mtu bytes. */
 uint32_t mrc_device_ring_frame_len(uint32_t mtu);
 
 /* Value of key `name` in a device string, copied to out; false when absent. */
 bool mrc_device_arg(const char *device, const char *name, char *out, uint32_t room);
+
+/*
+ * Refuses arguments that memif or af_packet would choke on, take in silence or reject without a
+ * word, and buffers too small for IP packets of mtu bytes; other drivers judge their own.
+ * MRC_ERR_INVAL: reason_out (MRC_REASON bytes) names argument, value and remedy.
+ */
+int mrc_device_check(const char *device, uint32_t mtu, char *reason_out);
 
 /* The device string with buffers that take a whole frame, where it does not say otherwise. out has
  * MRC_DEVICE_TEXT + 64 bytes. */

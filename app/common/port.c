@@ -165,8 +165,12 @@ int mrc_port_open(
 		rte_eth_dev_close(id);
 		if (port.iface_fd >= 0)
 			close(port.iface_fd);
-		return mrc_refuse(reason_out, "driver %s does not start: %s", port.driver,
-			rte_strerror(-err));
+		return mrc_refuse(reason_out, "driver %s does not start: %s%s", port.driver,
+			rte_strerror(-err),
+			strcmp(port.driver, "net_memif") != 0
+				? ""
+				: "; a memif client needs its server first: start that, or give "
+				  "\"role=server\" here");
 	}
 	mac_set(&port, want->mac);
 	if (port.started)

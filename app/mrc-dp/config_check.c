@@ -57,26 +57,6 @@ static bool is_driver(const char *device, const char *driver)
 	return strncmp(device, driver, strlen(driver)) == 0;
 }
 
-static int memif_check(struct mrc_ctl_ctx *ctx, const char *key, const char *device)
-{
-	char path[MRC_CFG_TEXT];
-	char value[MRC_CFG_TEXT];
-
-	if (!mrc_device_arg(device, "socket", path, sizeof(path)))
-		return MRC_OK;
-	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
-		return mrc_ctl_fail_key(ctx, key,
-			"socket path \"%s\" has %zu characters, a UNIX socket takes %zu; choose a "
-			"shorter path",
-			path, strlen(path), sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1);
-	if (path[0] == '/' && !mrc_device_arg(device, "socket-abstract", value, sizeof(value)))
-		return mrc_ctl_fail_key(ctx, key,
-			"socket \"%s\" is a path but the driver takes it as an abstract name; add "
-			"\"socket-abstract=no\"",
-			path);
-	return MRC_OK;
-}
-
 static uint32_t interface_mtu(const char *iface)
 {
 	char path[128];
@@ -93,41 +73,28 @@ static uint32_t interface_mtu(const char *iface)
 	return mtu;
 }
 
-static int af_packet_check(
+static int interface_check(
 	struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg, const char *key, const char *device)
 {
 	const uint32_t need = mrc_cfg_mtu_needed(cfg);
-	char iface[IFNAMSIZ + 64];
-	char size[32];
+	char iface[IFNAMSIZ];
 	uint32_t mtu;
 
 	if (!mrc_device_arg(device, "iface", iface, sizeof(iface)))
-		return mrc_ctl_fail_key(
-			ctx, key, "\"%s\" names no interface; add \"iface=NAME\"", device);
-	if (strlen(iface) >= IFNAMSIZ || if_nametoindex(iface) == 0)
-		return mrc_ctl_fail_key(ctx, key,
-			"there is no network interface \"%s\"; \"ip link\" lists those of this "
-			"namespace",
-			iface);
+		return MRC_OK;
 	mtu = interface_mtu(iface);
 	if (mtu != 0 && mtu < need)
 		return mrc_ctl_fail_key(ctx, key,
 			"interface %s has MTU %u, pmtu %u needs %u; \"ip link set %s mtu %u\" or a "
 			"smaller \"pmtu\"",
 			iface, mtu, cfg->pmtu, need, iface, need);
-	/* 66 bytes of TPACKET header and alignment in front of the frame. */
-	if (mrc_device_arg(device, "framesz", size, sizeof(size)) &&
-		strtoul(size, NULL, 0) < need + 18 + 66)
-		return mrc_ctl_fail_key(ctx, key,
-			"framesz=%s is too small for pmtu %u; use framesz=8192,blocksz=65536", size,
-			cfg->pmtu);
 	return MRC_OK;
 }
 
 static int device_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg, uint32_t e, uint32_t p)
 {
 	const struct mrc_cfg_plane *plane = &cfg->endpoints[e].planes[p];
-	char key[KEY_LEN];
+	char key[KEY_LEN], reason[MRC_REASON];
 
 	plane_key(key, e, p, "device");
 	for (uint32_t oe = 0; oe <= e; oe++)
@@ -141,10 +108,10 @@ static int device_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg, uint32_t e
 					"give each plane a device of its own",
 					(int)len, plane->device, oe, op);
 		}
-	if (is_driver(plane->device, "net_memif"))
-		return memif_check(ctx, key, plane->device);
-	if (is_driver(plane->device, "net_af_packet"))
-		return af_packet_check(ctx, cfg, key, plane->device);
+	if (mrc_device_check(plane->device, mrc_cfg_mtu_needed(cfg), reason) != MRC_OK)
+		return mrc_ctl_fail_key(ctx, key, "%s", reason);
+	if (mrc_device_is_af_packet(plane->device))
+		return interface_check(ctx, cfg, key, plane->device);
 	if (plane->is_pci && is_driver(plane->device, "0")) {
 		char path[128];
 		struct stat st;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ctl_proto.h"
+#include "reason.h"
 
 #define SECOND_NS 1000000000ull
 #define MAX_BPS   100000000000000ull
@@ -260,7 +261,7 @@ static int port_check(struct mrc_ctl_ctx *ctx, const struct mrc_fab_cfg *cfg, ui
 	const uint32_t planes = cfg->hosts[0].nb_ports;
 	const char *device = cfg->hosts[n / planes].ports[n % planes];
 	const size_t len = strcspn(device, ",");
-	char key[KEY_LEN], value[MRC_DEVICE_TEXT];
+	char key[KEY_LEN], reason[MRC_REASON];
 
 	if (strcmp(device, "none") == 0)
 		return MRC_OK;
@@ -273,18 +274,9 @@ static int port_check(struct mrc_ctl_ctx *ctx, const struct mrc_fab_cfg *cfg, ui
 				"device %.*s is hosts[%u].ports[%u] too; give each port its own",
 				(int)len, device, o / planes, o % planes);
 	}
-	if (!mrc_device_is_memif(device) || !mrc_device_arg(device, "socket", value, sizeof(value)))
-		return MRC_OK;
-	if (strlen(value) >= MRC_FAB_PATH)
-		return mrc_ctl_fail_key(ctx, key,
-			"socket path \"%s\" has %zu characters, a UNIX socket takes %d; choose a "
-			"shorter path",
-			value, strlen(value), MRC_FAB_PATH - 1);
-	if (value[0] == '/' && !mrc_device_arg(device, "socket-abstract", value, sizeof(value)))
-		return mrc_ctl_fail_key(ctx, key,
-			"the socket is a path but the driver takes it as an abstract name; add "
-			"\"socket-abstract=no\"");
-	return MRC_OK;
+	return mrc_device_check(device, cfg->mtu, reason) == MRC_OK
+		       ? MRC_OK
+		       : mrc_ctl_fail_key(ctx, key, "%s", reason);
 }
 
 static int where_check(struct mrc_ctl_ctx *ctx, const struct mrc_fab_cfg *cfg, const char *array,
