@@ -764,7 +764,7 @@ def repair_times(runs):
     return at[0], at[1], len(times)
 
 
-def repair_mark(text, runs, median, p99, least=50):
+def repair_mark(text, runs, median, p99, least=20):
     """A mark of None is only reported."""
     m, p, n = repair_times(runs)
     ok = n >= least and (median is None or m <= median) and (p99 is None or p <= p99)
