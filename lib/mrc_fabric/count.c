@@ -2,6 +2,8 @@
 /* count.c - reading the counters, and proving that they balance. */
 #include "fabric.h"
 
+#include <string.h>
+
 #define DROP_NAME(name, text) #name,
 static const char *const drop_names[] = {MRC_FABRIC_DROP_LIST(DROP_NAME)};
 #undef DROP_NAME
@@ -17,12 +19,22 @@ void mrc_fabric_link_counters_get(struct mrc_fabric *fabric, uint64_t now_ns, ui
 	struct link *l = &fabric->links[link];
 
 	mrc_fabric_link_area(l, now_ns);
-	*counters_out = l->cnt;
-	counters_out->queued_packets = l->nb_queued;
-	counters_out->wire_packets = l->nb_wire;
-	counters_out->queue_area = l->queue_area;
-	counters_out->queue_max_len = l->queue_max_len;
-	counters_out->queue_len = mrc_fabric_link_occupancy(l, now_ns);
+	*counters_out = (struct mrc_fabric_link_counters){
+		.offered_packets = l->offered_packets,
+		.offered_bytes = l->offered_bytes,
+		.tx_packets = l->tx_packets,
+		.tx_bytes = l->tx_bytes,
+		.arrived_packets = l->arrived,
+		.duplicates = l->duplicates,
+		.marks = l->marks,
+		.trims = l->trims,
+		.queued_packets = l->nb_queued,
+		.wire_packets = l->nb_wire,
+		.queue_len = mrc_fabric_link_occupancy(l, now_ns),
+		.queue_max_len = l->queue_max_len,
+		.queue_area = l->queue_area,
+	};
+	memcpy(counters_out->drops, l->drops, sizeof(l->drops));
 }
 
 void mrc_fabric_totals_get(const struct mrc_fabric *fabric, struct mrc_fabric_totals *totals_out)
@@ -61,7 +73,6 @@ static uint64_t queue_bytes(const struct mrc_fabric *f, const struct list *list)
 
 static const char *check_link(const struct mrc_fabric *f, const struct link *l, uint64_t *held)
 {
-	const struct mrc_fabric_link_counters *c = &l->cnt;
 	uint64_t queued, wire, drops = 0;
 	bool ok = true;
 
@@ -70,7 +81,7 @@ static const char *check_link(const struct mrc_fabric *f, const struct link *l, 
 	if (!ok)
 		return "a list of a link is broken";
 	for (int i = 0; i < MRC_FABRIC_NB_DROPS; i++)
-		drops += c->drops[i];
+		drops += l->drops[i];
 	if (drops != l->queue_drops + l->wire_drops)
 		return "drops of a link by reason and by place differ";
 	if (queued != l->nb_queued || wire != l->nb_wire)
@@ -78,9 +89,9 @@ static const char *check_link(const struct mrc_fabric *f, const struct link *l, 
 	if (queue_bytes(f, &l->queue[0]) != l->queue_len[0] ||
 		queue_bytes(f, &l->queue[1]) != l->queue_len[1])
 		return "length of a queue in bytes is wrong";
-	if (c->offered_packets != c->tx_packets + l->queue_drops + queued)
+	if (l->offered_packets != l->tx_packets + l->queue_drops + queued)
 		return "a link: offered != started + dropped in the queue + queued";
-	if (c->tx_packets + c->duplicates != c->arrived_packets + l->wire_drops + wire)
+	if (l->tx_packets + l->duplicates != l->arrived + l->wire_drops + wire)
 		return "a link: started + duplicated != arrived + dropped on the wire + on the "
 		       "wire";
 	for (uint32_t i = l->wire.head; i != NONE && f->pkts[i].next != NONE; i = f->pkts[i].next) {

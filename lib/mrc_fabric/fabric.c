@@ -48,6 +48,10 @@ struct pkt *mrc_fabric_pkt_get(struct mrc_fabric *f, const struct mrc_fabric_pkt
 	p = &f->pkts[f->free_head];
 	f->free_head = p->next;
 	f->nb_free--;
+	if (p->next != NONE) {
+		__builtin_prefetch(&f->pkts[p->next], 1);
+		__builtin_prefetch(&f->cold[p->next], 1);
+	}
 	p->data = in->data;
 	p->len = (uint16_t)in->len;
 	p->wire_len = in->wire_len > in->len ? in->wire_len : in->len;
@@ -89,7 +93,7 @@ void mrc_fabric_pkt_drop(
 		f->other_drops++;
 		return;
 	}
-	l->cnt.drops[why]++;
+	l->drops[why]++;
 	if (on_wire)
 		l->wire_drops++;
 	else
@@ -168,52 +172,128 @@ static void dispatch(struct mrc_fabric *f, uint32_t node)
 		mrc_fabric_link_tx(f, &f->links[node / 2], now_ns);
 }
 
-static void fetch_link(const struct link *l)
+/*
+ * Looking ahead: in a large fabric many events share an instant, and each of them finds its link,
+ * its packet and the link that the packet takes next out of the cache. So the events of an instant
+ * are claimed some places before they are handled, and what they need is fetched in three steps,
+ * since each step tells where the next one's lines are.
+ */
+/* Always inline: the compiler takes a function that only fetches for one without effect, and leaves
+ * out the calls. */
+#define FETCH static inline __attribute__((always_inline))
+
+struct ahead {
+	uint32_t nodes[AHEAD];
+	uint32_t head, tail; /* free running */
+};
+
+FETCH void fetch_link(const struct link *l)
 {
 	const char *line = (const char *)l;
 
-	if (l == NULL)
-		return;
-
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 3; i++)
 		__builtin_prefetch(line + 64 * i);
 }
 
-/* Fetches what the events behind the present one will touch: first the link, then its packet, then
- * the link that the packet takes next. In a large fabric many events share an instant, so there is
- * something ahead. */
-static void look_ahead(const struct mrc_fabric *f)
+/* The link. */
+FETCH void fetch_first(const struct mrc_fabric *f, uint32_t node)
 {
-	uint32_t node = mrc_fabric_wheel_due(&f->wheel);
+	const struct link *l = &f->links[node / 2];
 
-	for (int step = 0; step < 4 && node < f->fault_node; step++) {
-		const struct link *l = &f->links[node / 2];
-		uint32_t i;
+	if (node >= f->fault_node)
+		return;
+	if (node & 1)
+		__builtin_prefetch(l);
+	else
+		fetch_link(l);
+}
 
-		if (step == 3) {
-			fetch_link(l);
+/* Its packet. */
+FETCH void fetch_second(const struct mrc_fabric *f, uint32_t node)
+{
+	const struct link *l = &f->links[node / 2];
+	uint32_t i;
+
+	if (node >= f->fault_node)
+		return;
+	i = node & 1 ? l->wire.head : l->queue[l->queue[1].head != NONE].head;
+	if (i != NONE)
+		__builtin_prefetch(&f->pkts[i]);
+}
+
+/* Where the packet goes. */
+FETCH void fetch_third(const struct mrc_fabric *f, uint32_t node)
+{
+	const struct link *l = &f->links[node / 2], *out;
+	const struct pkt *p;
+
+	if (node >= f->fault_node || !(node & 1) || l->wire.head == NONE)
+		return;
+	p = &f->pkts[l->wire.head];
+	if (p->next != NONE)
+		__builtin_prefetch(&f->pkts[p->next]);
+	out = mrc_fabric_forward_guess(f, l, p);
+	if (out == NULL)
+		return;
+	fetch_link(out);
+	__builtin_prefetch(&f->wheel.nodes[2 * (out - f->links)]);
+}
+
+/* Claims what else is due at this instant, up to nb events. */
+static void claim_more(struct mrc_fabric *f, struct ahead *a, uint32_t nb)
+{
+	while (a->tail - a->head < nb) {
+		uint32_t node = mrc_fabric_wheel_claim_due(&f->wheel);
+
+		if (node == WHEEL_NONE)
 			return;
-		}
-		i = node & 1 ? l->wire.head : l->queue[0].head;
-		if (step == 1 && i != NONE)
-			__builtin_prefetch(&f->pkts[i]);
-		if (step == 0 && i != NONE && node & 1)
-			fetch_link(mrc_fabric_forward_guess(f, l, &f->pkts[i]));
-		node = f->wheel.nodes[node].next;
+		fetch_first(f, node);
+		a->nodes[a->tail++ % AHEAD] = node;
 	}
+}
+
+/* The first event of an instant and those behind it, which have missed their steps: all at once.
+ * False when nothing is due. */
+static bool claim_first(struct mrc_fabric *f, struct ahead *a, uint64_t now_ns, uint32_t nb)
+{
+	uint32_t node = mrc_fabric_wheel_claim(&f->wheel, now_ns);
+
+	if (node == WHEEL_NONE)
+		return false;
+	fetch_first(f, node);
+	a->nodes[a->tail++ % AHEAD] = node;
+	claim_more(f, a, nb);
+	nb = a->tail - a->head;
+	if (nb < AHEAD_MIN)
+		return true;
+	for (uint32_t i = 0; i < nb && i < AHEAD_SECOND; i++)
+		fetch_second(f, a->nodes[(a->head + i) % AHEAD]);
+	for (uint32_t i = 0; i < nb && i < AHEAD_THIRD; i++)
+		fetch_third(f, a->nodes[(a->head + i) % AHEAD]);
+	return true;
 }
 
 uint32_t mrc_fabric_run(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t max_events)
 {
+	struct ahead a = {.head = 0, .tail = 0};
 	uint32_t n = 0;
 
 	while (n < max_events) {
-		uint32_t node = mrc_fabric_wheel_pop(&fabric->wheel, now_ns);
+		uint32_t left = max_events - n, node;
 
-		if (node == WHEEL_NONE)
+		left = left < AHEAD ? left : AHEAD;
+		if (a.head != a.tail)
+			claim_more(fabric, &a, left);
+		else if (!claim_first(fabric, &a, now_ns, left))
 			break;
+		if (a.tail - a.head > AHEAD_SECOND)
+			fetch_second(fabric, a.nodes[(a.head + AHEAD_SECOND) % AHEAD]);
+		if (a.tail - a.head > AHEAD_THIRD)
+			fetch_third(fabric, a.nodes[(a.head + AHEAD_THIRD) % AHEAD]);
+		node = a.nodes[a.head++ % AHEAD];
+		if (!mrc_fabric_wheel_settle(&fabric->wheel, node))
+			continue;
 		n++;
-		look_ahead(fabric);
 		dispatch(fabric, node);
 	}
 	fabric->tot.events += n;
@@ -328,14 +408,15 @@ bool mrc_fabric_ready(struct mrc_fabric *fabric, uint32_t *host_out, uint32_t *p
 	return false;
 }
 
-uint32_t mrc_fabric_recv(struct mrc_fabric *fabric, uint32_t host, uint32_t plane,
-	struct mrc_fabric_pkt *pkts_out, uint32_t n)
+uint32_t mrc_fabric_recv_by(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t host,
+	uint32_t plane, struct mrc_fabric_pkt *pkts_out, uint32_t n)
 {
 	uint32_t index = host * fabric->cfg.nb_planes + plane, got = 0;
 	struct inbox *box = &fabric->inboxes[index];
-	struct pkt *p;
 
-	while (got < n && (p = list_pop(fabric, &box->list)) != NULL) {
+	while (got < n && box->list.head != NONE && fabric->pkts[box->list.head].at_ns <= now_ns) {
+		struct pkt *p = list_pop(fabric, &box->list);
+
 		mrc_fabric_pkt_view(p, &pkts_out[got++]);
 		fabric->tot.delivered_trimmed += (p->pkt_flags & MRC_FABRIC_PKT_TRIMMED) != 0;
 		mrc_fabric_pkt_put(fabric, p);
@@ -343,7 +424,16 @@ uint32_t mrc_fabric_recv(struct mrc_fabric *fabric, uint32_t host, uint32_t plan
 	box->nb -= got;
 	fabric->tot.unread -= got;
 	fabric->tot.delivered += got;
-	if (box->nb != 0)
+	return got;
+}
+
+uint32_t mrc_fabric_recv(struct mrc_fabric *fabric, uint32_t host, uint32_t plane,
+	struct mrc_fabric_pkt *pkts_out, uint32_t n)
+{
+	uint32_t index = host * fabric->cfg.nb_planes + plane;
+	uint32_t got = mrc_fabric_recv_by(fabric, UINT64_MAX, host, plane, pkts_out, n);
+
+	if (fabric->inboxes[index].nb != 0)
 		mrc_fabric_inbox_ready(fabric, index);
 	return got;
 }
@@ -359,7 +449,7 @@ void mrc_fabric_link_get(
 void mrc_fabric_link_set(
 	struct mrc_fabric *fabric, uint32_t link, const struct mrc_fabric_link_cfg *cfg)
 {
-	fabric->links[link].cfg = *cfg;
+	mrc_fabric_link_cfg_set(&fabric->links[link], cfg);
 	mrc_fabric_link_update(fabric, &fabric->links[link], fabric->wheel.cur_ns);
 }
 

@@ -10,6 +10,8 @@
 #ifndef FABRIC_H
 #define FABRIC_H
 
+#include <stddef.h>
+
 #include "frame.h"
 #include "mrc_assert.h"
 #include "mrc_fabric.h"
@@ -22,6 +24,11 @@ enum {
 	CUT_THROUGH_LEN = 64, /* bytes a switch waits for before it forwards */
 	MAX_COPIES = 16,      /* of one packet by one duplicate fault */
 	MAX_BLOCKS = 24,      /* memory blocks of a fabric */
+	NB_MEMOS = 16,        /* a power of two */
+	AHEAD = 32,           /* events claimed before they are handled, a power of two */
+	AHEAD_SECOND = 20,    /* of these, before which the second and the third step are done */
+	AHEAD_THIRD = 10,
+	AHEAD_MIN = 3, /* fewer events of one instant are not worth it */
 };
 
 /* What a hop needs, in one cache line. */
@@ -56,44 +63,60 @@ struct list {
 	uint32_t head, tail;
 };
 
+/* How long a number of bytes takes at a rate; a few of them serve all links. */
 struct ser_memo {
-	uint32_t len; /* wire length for which the two below hold */
+	uint64_t rate_bps;
+	uint64_t rem; /* 1/rate parts of a nanosecond beyond ns */
+	uint32_t len; /* 0: free */
 	uint32_t ns;
-	uint64_t rem;
 };
 
-/* Four cache lines that every packet needs, then what is rare. */
+/*
+ * Three cache lines that packets need, then what is rare. An arrival takes the first one only, and
+ * a link is far out of the cache by then: a large fabric has more links than fit.
+ */
 struct link {
-	uint64_t busy_ns;     /* transmitter free from here on ... */
-	uint64_t busy_rem;    /* ... plus this many 1/rate parts of a nanosecond */
-	uint64_t rate_bps;    /* in force: of the configuration or of a fault */
+	struct list wire;
+	uint64_t wire_tail_ns; /* arrival of its last packet */
+	uint64_t arrived;      /* packets that came out at the far end */
+	uint32_t nb_wire;
+	uint32_t far_end;     /* switch or host number within its kind and plane */
 	struct list queue[2]; /* [0] data, [1] control and trimmed */
 	uint32_t queue_len[2];
-	struct list wire;
-	uint32_t serving_len; /* data packet on the transmitter, 0 for others */
+	uint16_t plane;
 	uint8_t cls;
 	bool up;
 	bool tap;
 	bool faulty; /* faults that act on packets are active */
 
-	uint64_t fifo_ns;    /* arrival of the last packet that kept its place */
-	uint64_t area_ns;    /* queue_area is right up to here */
-	uint64_t queue_area; /* of cnt */
-	struct mrc_fabric_link_cfg cfg;
-
-	struct ser_memo memo[2];
-	uint32_t nb_queued, nb_wire;
-	uint32_t far_end;  /* switch or host number within its kind and plane */
-	uint32_t near_end; /* the same at the sending end */
-	uint32_t reverse;  /* the cable's other direction */
+	uint64_t busy_ns;  /* transmitter free from here on ... */
+	uint64_t busy_rem; /* ... plus this many 1/rate parts of a nanosecond */
+	uint64_t rate_bps; /* in force: of the configuration or of a fault */
+	uint64_t fifo_ns;  /* arrival of the last packet that kept its place */
+	uint64_t area_ns;  /* queue_area is right up to here */
+	uint64_t queue_area;
+	uint32_t nb_queued;
+	uint32_t serving_len; /* data packet on the transmitter, 0 for others */
 	uint32_t queue_max_len;
-	uint16_t plane;
+	uint32_t trim_len; /* of cfg, as the next four */
+
+	uint32_t drop_len, ctrl_len;
+	uint32_t ecn_min_len, ecn_max_len;
+	uint64_t delay_ns;
+	uint64_t offered_packets, offered_bytes, tx_packets, tx_bytes, marks;
+
+	struct mrc_fabric_link_cfg cfg;
+	uint32_t near_end;  /* the same as far_end at the sending end */
+	uint32_t reverse;   /* the cable's other direction */
 	uint16_t down_refs; /* active faults that hold the carrier down */
 	bool admin_up;
-
-	struct mrc_fabric_link_counters cnt; /* without the three queue figures and two counts */
-	uint64_t queue_drops, wire_drops;    /* cnt.drops, by place */
+	uint64_t duplicates, trims;
+	uint64_t drops[MRC_FABRIC_NB_DROPS];
+	uint64_t queue_drops, wire_drops; /* the same, by place */
 } __attribute__((aligned(64)));
+_Static_assert(offsetof(struct link, busy_ns) == 64 && offsetof(struct link, drop_len) == 128 &&
+		       offsetof(struct link, cfg) == 192,
+	"lines of a link");
 
 struct inbox {
 	struct list list;
@@ -143,6 +166,7 @@ struct mrc_fabric {
 	uint64_t *salts; /* per plane: leaves, then spines */
 	uint64_t rng[4];
 	struct wheel wheel;
+	struct ser_memo memo[NB_MEMOS];
 	uint32_t fault_node; /* first wheel node of the faults */
 	uint64_t now_ns;
 	struct mrc_fabric_totals tot;
@@ -222,6 +246,8 @@ void mrc_fabric_pkt_trim(struct mrc_fabric *f, struct link *l, struct pkt *p);
 uint32_t mrc_fabric_link_occupancy(const struct link *l, uint64_t now_ns);
 /* Brings queue_area up to now_ns. */
 void mrc_fabric_link_area(struct link *l, uint64_t now_ns);
+/* Another configuration; the rate in force is mrc_fabric_link_update's. */
+void mrc_fabric_link_cfg_set(struct link *l, const struct mrc_fabric_link_cfg *cfg);
 
 /* ---- forward.c */
 /* A packet came out of link l at its far end: a switch or a host. */
@@ -251,6 +277,9 @@ struct fault_effect {
 void mrc_fabric_fault_apply(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t now_ns,
 	struct fault_effect *effect_out);
 void mrc_fabric_fault_timer(struct mrc_fabric *f, uint32_t index, uint64_t now_ns);
+/* Does it act on, and count, packets that start on links of this class? */
+bool mrc_fabric_fault_counts_at(
+	const struct mrc_fabric *f, const struct fault *fault, enum mrc_fabric_link_class cls);
 /* Slowest rate that an active fault sets, or the configured one. */
 uint64_t mrc_fabric_fault_rate(const struct mrc_fabric *f, const struct link *l);
 

@@ -372,6 +372,17 @@ void mrc_fabric_fault_timer(struct mrc_fabric *f, uint32_t index, uint64_t now_n
 	schedule(f, fault, now_ns);
 }
 
+bool mrc_fabric_fault_counts_at(
+	const struct mrc_fabric *f, const struct fault *fault, enum mrc_fabric_link_class cls)
+{
+	struct mrc_fabric_where where = fault->cfg.where;
+
+	if (of_link(fault->cfg.kind) || (where.classes != 0 && !(where.classes & 1u << cls)))
+		return false;
+	where.classes = 1u << cls;
+	return mrc_fabric_link_next(f, &where, NONE) != NONE;
+}
+
 /* ---- calls */
 
 static bool fault_valid(const struct mrc_fabric *f, const struct mrc_fabric_fault *c)

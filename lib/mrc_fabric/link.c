@@ -34,10 +34,24 @@ void mrc_fabric_link_area(struct link *l, uint64_t now_ns)
 	}
 }
 
+void mrc_fabric_link_cfg_set(struct link *l, const struct mrc_fabric_link_cfg *cfg)
+{
+	l->cfg = *cfg;
+	l->delay_ns = cfg->delay_ns;
+	l->ecn_min_len = cfg->ecn_min_len;
+	l->ecn_max_len = cfg->ecn_max_len;
+	l->trim_len = cfg->trim_len;
+	l->drop_len = cfg->drop_len;
+	l->ctrl_len = cfg->ctrl_len;
+}
+
 static void arm_tx(struct mrc_fabric *f, struct link *l)
 {
 	uint32_t node = 2 * link_number(f, l);
 
+	/* Its host runs it. */
+	if (f->cfg.hosts_apart && l->cls == MRC_FABRIC_HOST_UP)
+		return;
 	if (!mrc_fabric_wheel_has(&f->wheel, node))
 		mrc_fabric_wheel_add(&f->wheel, node, l->busy_ns);
 }
@@ -65,7 +79,8 @@ static void wire_insert(struct mrc_fabric *f, struct link *l, struct pkt *p)
 	uint32_t *at = &l->wire.head;
 
 	l->nb_wire++;
-	if (l->wire.tail == NONE || f->pkts[l->wire.tail].at_ns <= p->at_ns) {
+	if (l->wire.tail == NONE || l->wire_tail_ns <= p->at_ns) {
+		l->wire_tail_ns = p->at_ns;
 		list_push(f, &l->wire, p);
 		return;
 	}
@@ -75,20 +90,26 @@ static void wire_insert(struct mrc_fabric *f, struct link *l, struct pkt *p)
 	*at = pkt_index(f, p);
 }
 
-static uint64_t serialise(const struct mrc_fabric *f, struct link *l, const struct pkt *p)
+static const struct ser_memo *memo_of(struct mrc_fabric *f, uint64_t rate_bps, uint32_t bytes)
 {
-	struct ser_memo *memo = &l->memo[p->prio];
-	uint32_t bytes = wire_bytes(f, p);
-	uint64_t ns;
+	struct ser_memo *memo = &f->memo[(bytes ^ bytes >> 4 ^ rate_bps / 8) % NB_MEMOS];
 
-	if (memo->len != bytes) {
+	if (memo->len != bytes || memo->rate_bps != rate_bps) {
 		uint64_t parts = (uint64_t)bytes * 8000000000u;
 
-		memo->len = bytes;
-		memo->ns = (uint32_t)(parts / l->rate_bps);
-		memo->rem = parts % l->rate_bps;
+		*memo = (struct ser_memo){.rate_bps = rate_bps,
+			.rem = parts % rate_bps,
+			.len = bytes,
+			.ns = (uint32_t)(parts / rate_bps)};
 	}
-	ns = memo->ns;
+	return memo;
+}
+
+static uint64_t serialise(struct mrc_fabric *f, struct link *l, const struct pkt *p)
+{
+	const struct ser_memo *memo = memo_of(f, l->rate_bps, wire_bytes(f, p));
+	uint64_t ns = memo->ns;
+
 	l->busy_rem += memo->rem;
 	if (l->busy_rem >= l->rate_bps) {
 		l->busy_rem -= l->rate_bps;
@@ -123,7 +144,7 @@ static uint64_t transmit(struct mrc_fabric *f, struct link *l, struct pkt *p, ui
 /* RED at dequeue on what waits behind this packet. */
 static bool red_marks(struct mrc_fabric *f, const struct link *l)
 {
-	uint32_t q = l->queue_len[0], lo = l->cfg.ecn_min_len, hi = l->cfg.ecn_max_len;
+	uint32_t q = l->queue_len[0], lo = l->ecn_min_len, hi = l->ecn_max_len;
 
 	if (hi == 0 || q <= lo)
 		return false;
@@ -138,7 +159,7 @@ static void mark(struct mrc_fabric *f, struct link *l, struct pkt *p)
 		return;
 	p->ecn = MRC_ECN_CE;
 	mrc_fabric_frame_mark_ce(p->data, p->ip_off, (p->flags & FRAME_V6) != 0);
-	l->cnt.marks++;
+	l->marks++;
 	f->tot.marks++;
 }
 
@@ -156,7 +177,7 @@ void mrc_fabric_pkt_trim(struct mrc_fabric *f, struct link *l, struct pkt *p)
 	mrc_fabric_pkt_classify(f, p);
 	mrc_fabric_frame_trim(p->data, p->len, p->wire_len, p->ip_off, p->flags, p->dscp,
 		f->cfg.trim_keep_lengths);
-	l->cnt.trims++;
+	l->trims++;
 	f->tot.trims++;
 }
 
@@ -181,7 +202,7 @@ static void copies_to_wire(
 			return;
 		copy->at_ns = p->at_ns + i * effect->copy_gap_ns;
 		pkt_cold(f, copy)->tail_ns = pkt_cold(f, p)->tail_ns + i * effect->copy_gap_ns;
-		l->cnt.duplicates++;
+		l->duplicates++;
 		wire_insert(f, l, copy);
 	}
 }
@@ -189,7 +210,7 @@ static void copies_to_wire(
 static void to_wire(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t start_ns,
 	uint64_t end_ns, const struct fault_effect *effect)
 {
-	uint64_t delay_ns = l->cfg.delay_ns + effect->delay_ns;
+	uint64_t delay_ns = l->delay_ns + effect->delay_ns;
 
 	if (l->cls != MRC_FABRIC_HOST_DOWN)
 		delay_ns += f->cfg.switch_ns;
@@ -203,7 +224,9 @@ static void to_wire(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_
 	wire_insert(f, l, p);
 	if (effect->copies != 0)
 		copies_to_wire(f, l, p, effect);
-	arm_arrival(f, l);
+	/* Behind others: the event stands at the first one's arrival already. */
+	if (l->wire.head == pkt_index(f, p))
+		arm_arrival(f, l);
 }
 
 /* p has left its queue. */
@@ -219,8 +242,8 @@ static void start(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t 
 		mrc_fabric_pkt_trim(f, l, p);
 	if (effect.mark || (!p->prio && !effect.no_mark && red_marks(f, l)))
 		mark(f, l, p);
-	l->cnt.tx_packets++;
-	l->cnt.tx_bytes += wire_bytes(f, p);
+	l->tx_packets++;
+	l->tx_bytes += wire_bytes(f, p);
 	f->tot.hops++;
 	if (l->tap) {
 		struct mrc_fabric_pkt view;
@@ -292,19 +315,18 @@ static bool admit(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t 
 	if (!p->prio) {
 		uint32_t filled = mrc_fabric_link_occupancy(l, now_ns);
 
-		if (l->cfg.trim_len != 0 && filled + bytes > l->cfg.trim_len) {
+		if (l->trim_len != 0 && filled + bytes > l->trim_len) {
 			mrc_fabric_link_area(l, now_ns);
 			(void)trim_one(f, l, p);
 		}
-		if (!p->prio && l->cfg.drop_len != 0 && filled + bytes > l->cfg.drop_len) {
+		if (!p->prio && l->drop_len != 0 && filled + bytes > l->drop_len) {
 			mrc_fabric_pkt_drop(f, l, p, MRC_FABRIC_DROP_QUEUE, false);
 			return false;
 		}
 		if (!p->prio && filled + bytes > l->queue_max_len)
 			l->queue_max_len = filled + bytes;
 	}
-	if (p->prio && l->cfg.ctrl_len != 0 &&
-		l->queue_len[1] + wire_bytes(f, p) > l->cfg.ctrl_len) {
+	if (p->prio && l->ctrl_len != 0 && l->queue_len[1] + wire_bytes(f, p) > l->ctrl_len) {
 		mrc_fabric_pkt_drop(f, l, p, MRC_FABRIC_DROP_CTRL_QUEUE, false);
 		return false;
 	}
@@ -313,8 +335,8 @@ static bool admit(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t 
 
 void mrc_fabric_link_offer(struct mrc_fabric *f, struct link *l, struct pkt *p, uint64_t now_ns)
 {
-	l->cnt.offered_packets++;
-	l->cnt.offered_bytes += wire_bytes(f, p);
+	l->offered_packets++;
+	l->offered_bytes += wire_bytes(f, p);
 	if (!l->up) {
 		mrc_fabric_pkt_drop(f, l, p, MRC_FABRIC_DROP_CARRIER, false);
 		return;
@@ -358,7 +380,7 @@ void mrc_fabric_link_arrive(struct mrc_fabric *f, struct link *l, uint64_t now_n
 		if (l->wire.head != NONE)
 			__builtin_prefetch(&f->pkts[l->wire.head]);
 		l->nb_wire--;
-		l->cnt.arrived_packets++;
+		l->arrived++;
 		mrc_fabric_forward(f, l, p, now_ns);
 	}
 	arm_arrival(f, l);
@@ -413,7 +435,6 @@ void mrc_fabric_link_update(struct mrc_fabric *f, struct link *l, uint64_t now_n
 		/* The packet on the transmitter ends as begun; parts of the old rate are void. */
 		l->rate_bps = rate_bps;
 		l->busy_rem = 0;
-		l->memo[0].len = l->memo[1].len = NONE;
 	}
 	if (up == l->up)
 		return;

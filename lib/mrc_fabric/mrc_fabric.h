@@ -126,6 +126,10 @@ struct mrc_fabric_cfg {
 	uint32_t trim_size;     /* bytes that a trimmed packet keeps, from Ethernet on */
 	bool trim_keep_lengths; /* IP and UDP lengths keep their old values (false: rewritten) */
 
+	bool hosts_apart; /* hosts are run a lookahead behind the fabric, see
+			   * mrc_fabric_lookahead_ns
+			   */
+
 	uint32_t max_packets; /* under way at a time, queued and unread ones included */
 	uint32_t max_faults;
 	uint32_t max_inbox; /* unread packets per host and plane; 0 = max_packets */
@@ -185,6 +189,32 @@ bool mrc_fabric_ready(struct mrc_fabric *fabric, uint32_t *host_out, uint32_t *p
 /* Hands out up to n arrived packets, which are the host's from now on. Returns the count. */
 uint32_t mrc_fabric_recv(struct mrc_fabric *fabric, uint32_t host, uint32_t plane,
 	struct mrc_fabric_pkt *pkts_out, uint32_t n);
+
+/*
+ * Hosts apart (cfg.hosts_apart), for simulators: what a host does at t cannot reach a switch before
+ * t + lookahead. So the fabric may run up to now + lookahead - 1 at once, and then each host by
+ * itself up to there, from event to event with its own time: it runs its uplinks, reads what has
+ * arrived by then, and sends, with times behind that of the fabric. A host's memory is then touched
+ * once in a lookahead and not with every packet. Faults have to wait for all hosts: the fabric must
+ * not run beyond mrc_fabric_fault_next_ns.
+ */
+/* Shortest delay of an uplink with the switch behind it; 0 while a fault that acts on packets
+ * selects uplinks, because it counts them in order of time over all hosts. Cost: all links. */
+uint64_t mrc_fabric_lookahead_ns(const struct mrc_fabric *fabric);
+/* When a fault begins, ends or switches next, MRC_FABRIC_NEVER if none does. Cost: max_faults. */
+uint64_t mrc_fabric_fault_next_ns(const struct mrc_fabric *fabric);
+/* When the next of a host's ports, over all planes, has an arrived packet to read or goes on
+ * sending; MRC_FABRIC_NEVER: not before something else happens. */
+uint64_t mrc_fabric_inbox_next_ns(const struct mrc_fabric *fabric, uint32_t host);
+uint64_t mrc_fabric_uplink_next_ns(const struct mrc_fabric *fabric, uint32_t host);
+/* Lets the host's ports go on sending up to now_ns. */
+void mrc_fabric_uplink_run(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t host);
+/* Asks the cache for a host's ports (step 0) and then for the packets in its inboxes, one more of
+ * each with every step; some 100 ns should lie between steps. A hint that changes nothing. */
+void mrc_fabric_host_fetch(const struct mrc_fabric *fabric, uint32_t host, uint32_t step);
+/* As recv, of what has arrived by now_ns; what it leaves does not make the pair ready again. */
+uint32_t mrc_fabric_recv_by(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t host,
+	uint32_t plane, struct mrc_fabric_pkt *pkts_out, uint32_t n);
 
 /* ---- links ---------------------------------------------------------------------------------- */
 

@@ -128,10 +128,9 @@ static void link_init(struct mrc_fabric *f, struct link *l, const struct mrc_fab
 	l->far_end = towards_peer ? id->peer : id->leaf;
 	l->near_end = towards_peer ? id->leaf : id->peer;
 	l->reverse = link_number(f, &back);
-	l->cfg = f->cfg.links[id->cls];
+	mrc_fabric_link_cfg_set(l, &f->cfg.links[id->cls]);
 	l->rate_bps = l->cfg.rate_bps;
 	l->queue[0] = l->queue[1] = l->wire = (struct list){NONE, NONE};
-	l->memo[0].len = l->memo[1].len = NONE;
 	l->up = l->admin_up = true;
 }
 

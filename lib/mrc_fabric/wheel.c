@@ -79,6 +79,10 @@ void mrc_fabric_wheel_remove(struct wheel *wheel, uint32_t node)
 	struct wheel_level *lv = &wheel->levels[level];
 	struct wheel_slot *slot = &lv->slots[index];
 
+	if (n->prev == WHEEL_CLAIMED) {
+		n->prev = node;
+		return;
+	}
 	if (n->prev == WHEEL_NONE)
 		slot->head = n->next;
 	else
@@ -172,9 +176,38 @@ uint32_t mrc_fabric_wheel_pop(struct wheel *wheel, uint64_t now_ns)
 	}
 }
 
-uint32_t mrc_fabric_wheel_due(const struct wheel *wheel)
+uint32_t mrc_fabric_wheel_claim_due(struct wheel *wheel)
 {
-	return wheel->levels[0].slots[digit(wheel->cur_ns, 0)].head;
+	uint32_t index = digit(wheel->cur_ns, 0);
+	struct wheel_slot *slot = &wheel->levels[0].slots[index];
+	uint32_t node = slot->head;
+
+	if (node == WHEEL_NONE)
+		return WHEEL_NONE;
+	slot->head = wheel->nodes[node].next;
+	if (slot->head == WHEEL_NONE)
+		slot_empty(&wheel->levels[0], index);
+	else
+		wheel->nodes[slot->head].prev = WHEEL_NONE;
+	wheel->nodes[node].prev = WHEEL_CLAIMED;
+	return node;
+}
+
+uint32_t mrc_fabric_wheel_claim(struct wheel *wheel, uint64_t now_ns)
+{
+	uint32_t node = mrc_fabric_wheel_pop(wheel, now_ns);
+
+	if (node != WHEEL_NONE)
+		wheel->nodes[node].prev = WHEEL_CLAIMED;
+	return node;
+}
+
+bool mrc_fabric_wheel_settle(struct wheel *wheel, uint32_t node)
+{
+	if (wheel->nodes[node].prev != WHEEL_CLAIMED)
+		return false;
+	wheel->nodes[node].prev = node;
+	return true;
 }
 
 uint64_t mrc_fabric_wheel_next(const struct wheel *wheel)

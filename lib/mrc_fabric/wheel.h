@@ -14,14 +14,15 @@
 
 #include "mrc_env.h"
 
-#define WHEEL_BITS   12
-#define WHEEL_SLOTS  (1u << WHEEL_BITS)
-#define WHEEL_LEVELS 6 /* 12 bits each cover all of 64 */
-#define WHEEL_NONE   UINT32_MAX
+#define WHEEL_BITS    12
+#define WHEEL_SLOTS   (1u << WHEEL_BITS)
+#define WHEEL_LEVELS  6 /* 12 bits each cover all of 64 */
+#define WHEEL_NONE    UINT32_MAX
+#define WHEEL_CLAIMED (UINT32_MAX - 1)
 
 struct wheel_node {
 	uint64_t at_ns;
-	uint32_t next, prev; /* prev == own number: not in the wheel */
+	uint32_t next, prev; /* prev == own number: not in the wheel; WHEEL_CLAIMED */
 };
 
 struct wheel_slot {
@@ -50,9 +51,17 @@ void mrc_fabric_wheel_remove(struct wheel *wheel, uint32_t node);
 /* Takes out the first node due at or before now_ns and moves cur_ns to its time; WHEEL_NONE, and
  * cur_ns = now_ns, when there is none. */
 uint32_t mrc_fabric_wheel_pop(struct wheel *wheel, uint64_t now_ns);
-/* First node due at cur_ns, WHEEL_NONE without one: what pop returns next. Its successors follow
- * by `next`. */
-uint32_t mrc_fabric_wheel_due(const struct wheel *wheel);
+/*
+ * Claiming: whoever wants to see some nodes before the first of them is handled takes them out one
+ * by one, in order. A claimed node still counts as being in the wheel at cur_ns, and removing it
+ * makes the claim void.
+ *
+ * claim: as pop, but claims. claim_due: the same for what is due at cur_ns only, which costs less.
+ * settle: ends a claim; false when it was void.
+ */
+uint32_t mrc_fabric_wheel_claim(struct wheel *wheel, uint64_t now_ns);
+uint32_t mrc_fabric_wheel_claim_due(struct wheel *wheel);
+bool mrc_fabric_wheel_settle(struct wheel *wheel, uint32_t node);
 /* Time of the first node, UINT64_MAX without any. */
 uint64_t mrc_fabric_wheel_next(const struct wheel *wheel);
 
