@@ -17,6 +17,7 @@
 
 #define EV_SKIP_FLAG 0x8000u /* in a walk list: the entry is SKIP */
 #define EV_NIL       0xFFFFu /* end of the SKIP queue */
+#define EV_FETCH_LEN 5120u   /* of the entries: all of a set of 70 */
 #define EV_EVENTS    256u    /* undelivered events kept, a power of two */
 
 enum ev_place {

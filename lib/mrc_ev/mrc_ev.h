@@ -119,6 +119,9 @@ void mrc_ev_destroy(struct mrc_ev_set *set);
 uint32_t mrc_ev_next(struct mrc_ev_set *set, struct mrc_ev_cursor *cursor, uint64_t now_ns,
 	uint32_t planes, uint32_t avoid);
 
+/* Asks the cache for the set: step 0 for its head, then, after a while, step 1 for its entries. */
+void mrc_ev_fetch(const struct mrc_ev_set *set, uint32_t step);
+
 /* The path behind an index. */
 const struct mrc_ev *mrc_ev_get(const struct mrc_ev_set *set, uint32_t index);
 /* Index of a value on a plane, or MRC_EV_NONE. Linear or hashed; for answers that only name the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* set.c - making an EV set, and looking at it. */
+#include <stddef.h>
 #include <string.h>
 
 #include "ev_set.h"
@@ -169,6 +170,19 @@ void mrc_ev_destroy(struct mrc_ev_set *set)
 {
 	if (set != NULL)
 		set->env.free(set->env.ctx, set, set->size);
+}
+
+void mrc_ev_fetch(const struct mrc_ev_set *set, uint32_t step)
+{
+	const char *mem = (const char *)set;
+	size_t from = 0, to = offsetof(struct mrc_ev_set, counts);
+
+	if (step != 0) {
+		from = sizeof(*set);
+		to = set->size < from + EV_FETCH_LEN ? set->size : from + EV_FETCH_LEN;
+	}
+	for (size_t at = from; at < to; at += 64)
+		__builtin_prefetch(mem + at);
 }
 
 const struct mrc_ev *mrc_ev_get(const struct mrc_ev_set *set, uint32_t index)

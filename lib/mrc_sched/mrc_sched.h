@@ -201,6 +201,16 @@ uint32_t mrc_txbuf_gather(
 void mrc_txbuf_seal(const struct mrc_txbuf *buf, uint8_t *frame, uint32_t frame_len, uint32_t sum,
 	bool icrc, struct mrc_restamp *restamp);
 
+/*
+ * For a thread that runs many engines in turn: asks the cache for what the next calls will touch.
+ * To be called with steps 0 to MRC_SCHED_FETCH_STEPS - 1 and other work of some 100 ns between
+ * them, since each step reads what the one before asked for. A hint that changes nothing.
+ */
+enum {
+	MRC_SCHED_FETCH_STEPS = 5,
+};
+void mrc_sched_fetch(const struct mrc_sched *sched, uint32_t step);
+
 /* When expire wants to be called next; MRC_SCHED_NEVER when nothing is armed. */
 uint64_t mrc_sched_next_deadline(const struct mrc_sched *sched);
 /* Runs due timers, a bounded batch per call (then next_deadline is `now_ns` again). Returns the
