@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* capture.c - frames to a pcap file, the engines' trace to a table. */
+/*
+ * capture.c - frames to a pcap file, the engines' trace to a table.
+ *
+ * Hosts that are run apart report one after the other; their records are kept until the window is
+ * over and written in order of time.
+ */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim.h"
@@ -51,26 +57,91 @@ int sim_capture_open(struct sim *sim, struct mrc_ctl_error *error_out)
 	return MRC_OK;
 }
 
+/* One frame or one line. */
+struct sim_record {
+	uint64_t at_ns;
+	size_t off; /* in record_bytes; also the order of records of the same time */
+	uint32_t len;
+	FILE *file;
+};
+
 void sim_capture_close(struct sim *sim)
 {
+	sim_capture_flush(sim);
 	if (sim->pcap != NULL)
 		fclose(sim->pcap);
 	if (sim->trace != NULL)
 		fclose(sim->trace);
 	sim->pcap = sim->trace = NULL;
+	free(sim->records);
+	free(sim->record_bytes);
+	sim->records = NULL;
+	sim->record_bytes = NULL;
+	sim->cap_records = 0;
+	sim->cap_len = 0;
+}
+
+static void *grown(void *mem, size_t len)
+{
+	mem = realloc(mem, len);
+	if (mem == NULL) {
+		fprintf(stderr, "mrc-sim: out of memory (%zu bytes)\n", len);
+		exit(3);
+	}
+	return mem;
+}
+
+/* Room for a record of len bytes. */
+static uint8_t *record_add(struct sim *sim, uint64_t at_ns, FILE *file, uint32_t len)
+{
+	if (sim->nb_records == sim->cap_records) {
+		sim->cap_records = 2 * sim->cap_records + 64;
+		sim->records = grown(sim->records, sim->cap_records * sizeof(sim->records[0]));
+	}
+	if (sim->records_len + len > sim->cap_len) {
+		sim->cap_len = 2 * sim->cap_len + len + 4096;
+		sim->record_bytes = grown(sim->record_bytes, sim->cap_len);
+	}
+	sim->records[sim->nb_records++] = (struct sim_record){at_ns, sim->records_len, len, file};
+	sim->records_len += len;
+	return sim->record_bytes + sim->records_len - len;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct sim_record *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+void sim_capture_flush(struct sim *sim)
+{
+	if (sim->nb_records == 0)
+		return;
+	qsort(sim->records, sim->nb_records, sizeof(sim->records[0]), by_time);
+	for (uint32_t i = 0; i < sim->nb_records; i++) {
+		const struct sim_record *r = &sim->records[i];
+
+		fwrite(sim->record_bytes + r->off, 1, r->len, r->file);
+	}
+	sim->nb_records = 0;
+	sim->records_len = 0;
 }
 
 void sim_tap(void *ctx, uint64_t now_ns, uint32_t link, const struct mrc_fabric_pkt *pkt)
 {
 	struct sim *sim = ctx;
-	uint8_t h[16];
+	uint8_t *h = record_add(sim, now_ns, sim->pcap, 16 + pkt->len);
 
 	put32(h, (uint32_t)(now_ns / 1000000000u));
 	put32(h + 4, (uint32_t)(now_ns % 1000000000u));
 	put32(h + 8, pkt->len);
 	put32(h + 12, pkt->wire_len);
-	fwrite(h, 1, sizeof(h), sim->pcap);
-	fwrite(pkt->data, 1, pkt->len, sim->pcap);
+	memcpy(h + 16, pkt->data, pkt->len);
+	if (!sim->apart)
+		sim_capture_flush(sim);
 }
 
 static const char *const trace_names[] = {
@@ -89,9 +160,16 @@ void sim_trace(
 	void *ctx, uint64_t now_ns, enum mrc_trace_kind kind, uint64_t a, uint64_t b, uint64_t c)
 {
 	struct sim_host *h = ctx;
+	struct sim *sim = h->sim;
+	char line[160];
+	int len;
 
-	if (h->sim->trace != NULL)
-		fprintf(h->sim->trace, "%llu,%u,%s,%llu,%llu,%llu\n", (unsigned long long)now_ns,
-			h->index, trace_names[kind], (unsigned long long)a, (unsigned long long)b,
-			(unsigned long long)c);
+	if (sim->trace == NULL)
+		return;
+	len = snprintf(line, sizeof(line), "%llu,%u,%s,%llu,%llu,%llu\n",
+		(unsigned long long)now_ns, h->index, trace_names[kind], (unsigned long long)a,
+		(unsigned long long)b, (unsigned long long)c);
+	memcpy(record_add(sim, now_ns, sim->trace, (uint32_t)len), line, (size_t)len);
+	if (!sim->apart)
+		sim_capture_flush(sim);
 }

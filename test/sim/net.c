@@ -107,6 +107,7 @@ static void fabric_cfg(struct sim *sim, struct mrc_fabric_cfg *c)
 	c->trim_size = f->trim_size;
 	c->trim_keep_lengths = f->trim_keep_lengths;
 	c->max_faults = sim->sc->nb_faults != 0 ? sim->sc->nb_faults : 1;
+	c->hosts_apart = sim->apart;
 	c->seed = sim_random(sim->rng);
 	/* A window of half as many packets again as fit into a round trip, over all planes. */
 	c->max_packets = f->max_packets;
@@ -143,6 +144,7 @@ void sim_net_create(struct sim *sim)
 	uint32_t room = SIM_HDR_ROOM;
 	int err;
 
+	sim->apart = sim_window_may(sim);
 	fabric_cfg(sim, &c);
 	for (uint32_t h = 0; h < sim->nb_hosts; h++)
 		addrs[h] = (struct mrc_fabric_addr){sim_gid(sim, h), h};
@@ -159,6 +161,9 @@ void sim_net_create(struct sim *sim)
 	sim_pool_init(&sim->pool, room, c.max_packets + 1024ull);
 	link_overrides(sim);
 	add_faults(sim);
+	sim->lookahead_ns = sim->apart ? mrc_fabric_lookahead_ns(sim->fabric) : 1;
+	if (sim->lookahead_ns == 0)
+		sim->lookahead_ns = 1;
 }
 
 /* ---- paths */

@@ -70,24 +70,37 @@ static void heap_down(struct sim *sim, uint32_t at, struct sim_wake wake)
 	heap_put(sim, at, wake);
 }
 
-void sim_wake_at(struct sim *sim, struct sim_host *h, uint64_t at_ns)
+void sim_heap_set(struct sim *sim, struct sim_host *h, uint64_t at_ns)
 {
-	if (at_ns >= sim->heap[h->heap_at].at_ns)
-		return;
-	heap_up(sim, h->heap_at, (struct sim_wake){at_ns, h->index});
+	struct sim_wake wake = {at_ns, h->index};
+
+	if (at_ns < sim->heap[h->heap_at].at_ns)
+		heap_up(sim, h->heap_at, wake);
+	else if (at_ns > sim->heap[h->heap_at].at_ns)
+		heap_down(sim, h->heap_at, wake);
 }
 
-static void wake_clear(struct sim *sim, struct sim_host *h)
+void sim_wake_at(struct sim *sim, struct sim_host *h, uint64_t at_ns)
 {
-	heap_down(sim, h->heap_at, (struct sim_wake){SIM_NEVER, h->index});
+	if (at_ns >= h->wake_ns)
+		return;
+	h->wake_ns = at_ns;
+	if (h != sim->running && at_ns < sim->heap[h->heap_at].at_ns)
+		heap_up(sim, h->heap_at, (struct sim_wake){at_ns, h->index});
+}
+
+void sim_list(struct sim *sim, struct sim_host *h)
+{
+	if (h->listed)
+		return;
+	h->listed = true;
+	sim->dirty[sim->nb_dirty++] = h->index;
 }
 
 void sim_mark(struct sim *sim, struct sim_host *h)
 {
-	if (h->dirty)
-		return;
 	h->dirty = true;
-	sim->dirty[sim->nb_dirty++] = h->index;
+	sim_list(sim, h);
 }
 
 /* ---- create */
@@ -108,6 +121,7 @@ static void hosts_init(struct sim *sim)
 	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
 		sim->hosts[i].sim = sim;
 		sim->hosts[i].index = i;
+		sim->hosts[i].wake_ns = SIM_NEVER;
 		heap_put(sim, i, (struct sim_wake){SIM_NEVER, i});
 	}
 }
@@ -215,21 +229,23 @@ static void carriers(struct sim *sim)
 	}
 }
 
-static void read_port(struct sim *sim, struct sim_host *h, uint32_t plane)
+uint32_t sim_port_read(struct sim *sim, struct sim_host *h, uint32_t plane)
 {
 	struct mrc_fabric_pkt pkts[RX_BATCH];
-	uint32_t n;
+	uint32_t n, nb = 0;
 
 	do {
-		n = mrc_fabric_recv(sim->fabric, h->index, plane, pkts, RX_BATCH);
+		n = mrc_fabric_recv_by(sim->fabric, sim->now_ns, h->index, plane, pkts, RX_BATCH);
 		for (uint32_t i = 0; i < n; i++) {
 			if (sim->sc->transport == SIM_RC)
 				rc_rx(h, plane, &pkts[i]);
 			else
 				sim_host_rx(h, plane, &pkts[i]);
 		}
-		sim->stats.events += n;
+		nb += n;
 	} while (n == RX_BATCH);
+	sim->stats.events += nb;
+	return nb;
 }
 
 static void arrivals(struct sim *sim)
@@ -242,7 +258,7 @@ static void arrivals(struct sim *sim)
 		/* A paused host finds what came when it wakes up. */
 		if (sim->now_ns < h->paused_until)
 			continue;
-		read_port(sim, h, plane);
+		sim_port_read(sim, h, plane);
 		sim_mark(sim, h);
 	}
 }
@@ -259,7 +275,7 @@ static void pauses(struct sim *sim)
 		}
 		if (p->at_ns + p->for_ns == sim->now_ns) {
 			for (uint32_t plane = 0; plane < sim->sc->fabric.planes; plane++)
-				read_port(sim, h, plane);
+				sim_port_read(sim, h, plane);
 			sim_mark(sim, h);
 		}
 	}
@@ -285,18 +301,33 @@ static uint64_t min64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* When something happens that concerns more than one host. */
+uint64_t sim_barrier_ns(struct sim *sim)
+{
+	uint64_t t = min64(sim_flows_next(sim), sim_churn_next(sim));
+
+	if (sim->sc->nb_pauses != 0)
+		t = min64(t, next_pause(sim));
+	t = min64(t, sim->next_sample_ns);
+	return min64(t, sim->next_mark_ns);
+}
+
 static uint64_t next_instant(struct sim *sim)
 {
 	uint64_t t = mrc_fabric_next_deadline(sim->fabric);
 
 	t = min64(t, sim->heap[0].at_ns);
-	t = min64(t, sim_flows_next(sim));
-	t = min64(t, sim_churn_next(sim));
-	if (sim->sc->nb_pauses != 0)
-		t = min64(t, next_pause(sim));
-	t = min64(t, sim->next_sample_ns);
-	t = min64(t, sim->next_mark_ns);
+	t = min64(t, sim_barrier_ns(sim));
 	return t < sim->now_ns ? sim->now_ns : t;
+}
+
+void sim_act(struct sim *sim, struct sim_host *h)
+{
+	h->dirty = false;
+	sim_host_act(h);
+	sim->stats.events++;
+	if (sim->sc->run.check_every != 0 && sim->stats.events % sim->sc->run.check_every == 0)
+		sim_check_host(h);
 }
 
 static void act(struct sim *sim)
@@ -305,36 +336,23 @@ static void act(struct sim *sim)
 	for (uint32_t i = 0; i < sim->nb_dirty && sim->failure[0] == '\0'; i++) {
 		struct sim_host *h = &sim->hosts[sim->dirty[i]];
 
-		h->dirty = false;
-		sim_host_act(h);
-		sim->stats.events++;
-		if (sim->sc->run.check_every != 0 &&
-			sim->stats.events % sim->sc->run.check_every == 0)
-			sim_check_host(h);
+		h->listed = false;
+		sim_act(sim, h);
 		if (i + 1 == sim->nb_hosts)
 			break;
 	}
 	sim->nb_dirty = 0;
-	for (uint32_t i = 0; i < sim->nb_hosts && sim->nb_dirty != 0; i++)
-		sim->hosts[i].dirty = false;
 }
 
-static void step(struct sim *sim)
+void sim_begin_instant(struct sim *sim)
 {
-	mrc_fabric_run(sim->fabric, sim->now_ns, UINT32_MAX);
 	carriers(sim);
 	if (sim->sc->nb_pauses != 0)
 		pauses(sim);
-	arrivals(sim);
-	sim_flows_due(sim);
-	sim_churn_due(sim);
-	while (sim->heap[0].at_ns <= sim->now_ns) {
-		struct sim_host *h = &sim->hosts[sim->heap[0].host];
+}
 
-		wake_clear(sim, h);
-		sim_mark(sim, h);
-	}
-	act(sim);
+void sim_end_instant(struct sim *sim)
+{
 	if (sim->now_ns >= sim->next_mark_ns)
 		sim_mark_steady(sim);
 	if (sim->now_ns >= sim->next_sample_ns) {
@@ -342,6 +360,39 @@ static void step(struct sim *sim)
 		sim->next_sample_ns += sim->sc->run.sample_ns;
 	}
 	sim->stats.steps++;
+}
+
+static void step(struct sim *sim)
+{
+	mrc_fabric_run(sim->fabric, sim->now_ns, UINT32_MAX);
+	sim_begin_instant(sim);
+	arrivals(sim);
+	sim_flows_due(sim);
+	sim_churn_due(sim);
+	while (sim->heap[0].at_ns <= sim->now_ns) {
+		struct sim_host *h = &sim->hosts[sim->heap[0].host];
+
+		sim_heap_set(sim, h, SIM_NEVER);
+		h->wake_ns = SIM_NEVER;
+		sim_mark(sim, h);
+	}
+	act(sim);
+	sim_end_instant(sim);
+}
+
+/* The instant t, or a window of them. */
+static void advance(struct sim *sim, uint64_t t)
+{
+	uint64_t end_ns;
+
+	if (!sim->apart) {
+		sim->now_ns = t;
+		step(sim);
+		return;
+	}
+	end_ns = sim_window_end(sim, t);
+	sim->now_ns = t;
+	sim_window(sim, end_ns);
 }
 
 static bool over(const struct sim *sim)
@@ -359,8 +410,7 @@ static void drain(struct sim *sim)
 
 		if (t > until)
 			break;
-		sim->now_ns = t;
-		step(sim);
+		advance(sim, t);
 	}
 }
 
@@ -392,12 +442,11 @@ bool sim_run(struct sim *sim)
 		same = t == sim->now_ns ? same + 1 : 0;
 		if (same > MAX_STEPS_AT_ONCE)
 			sim_fail(sim, "time stands still");
-		sim->now_ns = t;
-		step(sim);
-		if (sim->opts.progress && (sim->stats.steps & 0xFFF) == 0)
+		advance(sim, t);
+		if (sim->opts.progress && (sim->apart || (sim->stats.steps & 0xFFF) == 0))
 			sim_progress(sim);
 	}
-	sim->end_ns = sim->now_ns;
+	sim->end_ns = sim->apart && over(sim) ? sim_window_last_ns(sim) : sim->now_ns;
 	if (sim->failure[0] == '\0')
 		drain(sim);
 	sim->wall_s = seconds(CLOCK_MONOTONIC) - wall_s;

@@ -5,7 +5,8 @@
  * Everything happens at instants of virtual time. At each instant: the fabric runs, what arrived is
  * given to the engines, hosts that have something to do (packets, timers, a free port, a flow that
  * begins) act in the order in which that became known. Nothing else has an order, so a run is a
- * function of scenario and seed; `hash` proves it.
+ * function of scenario and seed; `hash` proves it. Where hosts cannot reach each other sooner than
+ * a link's delay, many instants are taken together (window.c).
  */
 #ifndef SIM_H
 #define SIM_H
@@ -81,7 +82,9 @@ struct sim_host {
 	uint64_t port_free_ns[MRC_MAX_PLANES];
 	uint32_t up; /* planes with carrier */
 	uint32_t turn;
-	bool dirty;
+	bool dirty;       /* has something to do at this instant */
+	bool listed;      /* is in sim->dirty */
+	uint64_t wake_ns; /* wants to act then; the heap also knows when its ports go on */
 	uint64_t paused_until;
 	uint64_t last_bytes;    /* received by the last sample */
 	struct sim_ring *rings; /* packets on their way to each worker; NULL: they do not wait */
@@ -109,6 +112,7 @@ struct sim_opts {
 struct sim_series; /* result.c */
 struct sim_ring;   /* handover.c */
 struct sim_churn;  /* churn.c */
+struct sim_record; /* capture.c */
 struct rc;         /* rc.c */
 struct repair;     /* repair.c */
 
@@ -134,6 +138,10 @@ struct sim {
 	uint32_t heap_len;
 	uint32_t *dirty;
 	uint32_t nb_dirty;
+	/* window.c */
+	bool apart;               /* hosts are run a lookahead behind the fabric */
+	uint64_t lookahead_ns;    /* 1: not behind */
+	struct sim_host *running; /* whose window is being run */
 	/* flows begun by the arrival of others, to be started later */
 	uint32_t *waiting;
 	uint32_t nb_waiting;
@@ -147,7 +155,11 @@ struct sim {
 	struct sim_churn *churn;
 	struct repair *repair; /* NULL: not asked for */
 	FILE *pcap, *trace;
-	bool begun;           /* everything was created */
+	bool begun;                 /* everything was created */
+	struct sim_record *records; /* capture.c: not written yet */
+	uint32_t nb_records, cap_records;
+	uint8_t *record_bytes;
+	size_t records_len, cap_len;
 	double wall_s, cpu_s; /* of the run, without creating hosts and connections */
 	char failure[512];
 };
@@ -161,6 +173,23 @@ __attribute__((format(printf, 2, 3))) void sim_fail(struct sim *sim, const char 
 void sim_mark(struct sim *sim, struct sim_host *h); /* has something to do at this instant */
 void sim_wake_at(struct sim *sim, struct sim_host *h, uint64_t at_ns);
 void sim_hash(struct sim *sim, uint64_t value);
+/* For window.c: the host's place in the heap; a list of hosts to run; what a step consists of. */
+void sim_heap_set(struct sim *sim, struct sim_host *h, uint64_t at_ns);
+void sim_list(struct sim *sim, struct sim_host *h);
+void sim_begin_instant(struct sim *sim);
+void sim_end_instant(struct sim *sim);
+uint32_t sim_port_read(struct sim *sim, struct sim_host *h, uint32_t plane);
+void sim_act(struct sim *sim, struct sim_host *h);
+uint64_t sim_barrier_ns(struct sim *sim);
+
+/* ---- window.c */
+/* Can this scenario's hosts be run apart? Known before the fabric is created. */
+bool sim_window_may(const struct sim *sim);
+/* Last instant of the window that begins at `from_ns`. */
+uint64_t sim_window_end(struct sim *sim, uint64_t from_ns);
+void sim_window(struct sim *sim, uint64_t end_ns);
+/* When the last flow ended. */
+uint64_t sim_window_last_ns(const struct sim *sim);
 
 /* ---- memory.c */
 void sim_env_init(struct mrc_env *env, void *rng_ctx, uint64_t (*random64)(void *ctx));
@@ -183,6 +212,10 @@ static inline struct sim_block *sim_block_get(struct sim_pool *pool)
 		return NULL;
 	pool->free = b->next;
 	b->life = SIM_NO_LIFE;
+	if (b->next != NULL) {
+		__builtin_prefetch(b->next, 1);
+		__builtin_prefetch(b->next->bytes + 64, 1);
+	}
 	if (++pool->used > pool->max_used)
 		pool->max_used = pool->used;
 	return b;
@@ -263,6 +296,8 @@ bool sim_result_value(const json_t *result, const char *path, double *value_out)
 /* ---- capture.c: pcap and trace files */
 int sim_capture_open(struct sim *sim, struct mrc_ctl_error *error_out);
 void sim_capture_close(struct sim *sim);
+/* Writes what was captured since the last call in order of time. */
+void sim_capture_flush(struct sim *sim);
 void sim_tap(void *ctx, uint64_t now_ns, uint32_t link, const struct mrc_fabric_pkt *pkt);
 void sim_trace(
 	void *ctx, uint64_t now_ns, enum mrc_trace_kind kind, uint64_t a, uint64_t b, uint64_t c);
