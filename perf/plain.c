@@ -113,14 +113,6 @@ int plain_qp_add(struct plain *p, const struct plain_qp_cfg *cfg)
 	return qp->sq != NULL && qp->rq != NULL ? MRC_OK : MRC_ERR_NOMEM;
 }
 
-bool plain_cq_push(struct plain *p, const struct mrc_sched_wc *wc)
-{
-	if (__builtin_expect(p->cq_tail - p->cq_head >= p->cfg.cq_depth, 0))
-		return false;
-	p->cq[p->cq_tail++ & (p->cfg.cq_depth - 1)] = *wc;
-	return true;
-}
-
 uint32_t plain_cq_poll(struct plain *p, struct mrc_sched_wc *wc_out, uint32_t n)
 {
 	uint32_t nb = p->cq_tail - p->cq_head;
@@ -139,36 +131,6 @@ const struct mrc_sched_counters *plain_counters(const struct plain *p)
 }
 
 /* ---- packets out ------------------------------------------------------------------------------*/
-
-void plain_header(struct plain *p, const struct mrc_ev *ev, const struct mrc_pkt *pkt,
-	uint16_t body_len, struct mrc_txbuf *buf)
-{
-	const struct mrc_template *tmpl = &p->tmpl[ev->plane];
-	struct mrc_sched_plane_counters *plane = &p->counters.planes[ev->plane];
-	struct mrc_template_vary vary = {
-		.ev = ev->value, .cls = pkt->cls, .ecn = pkt->ecn, .body_len = body_len};
-	uint32_t len = mrc_template_put(tmpl, &p->proto, &vary, buf->hdr);
-	const uint8_t *end = mrc_pkt_put_transport(&p->proto, pkt, buf->hdr + len);
-
-	MRC_ASSERT(end - buf->hdr <= MRC_HDR_ROOM);
-	buf->hdr_len = (uint16_t)(end - buf->hdr);
-	buf->ip_off = tmpl->ip_off;
-	buf->plane = ev->plane;
-	buf->cls = pkt->cls;
-	buf->pad = 0;
-	buf->ts_off = 0;
-	if (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) {
-		buf->pad = pkt->pad;
-		if (pkt->flags & MRC_PKT_TS)
-			buf->ts_off = (uint16_t)(len + MRC_BTH_LEN + MRC_METH_LEN);
-	} else {
-		buf->payload_len = 0;
-		buf->nb_seg = 0;
-	}
-	p->counters.tx_packets++;
-	plane->tx_packets++;
-	plane->tx_bytes += len + body_len;
-}
 
 uint32_t plain_tx(struct plain *p, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n)
 {

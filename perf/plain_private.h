@@ -124,11 +124,36 @@ static inline struct plain_wqe *plain_sq_at(const struct plain_qp *qp, uint32_t 
 	return (struct plain_wqe *)(void *)(qp->sq + (size_t)(at & qp->sq_mask) * 64);
 }
 
-/* plain.c: writes the header of a packet, L2 to the last extension, and counts it. */
-void plain_header(struct plain *p, const struct mrc_ev *ev, const struct mrc_pkt *pkt,
-	uint16_t body_len, struct mrc_txbuf *buf);
-/* False when the queue is full. */
-bool plain_cq_push(struct plain *p, const struct mrc_sched_wc *wc);
+/* Writes the header of a packet, L2 to the last extension, and counts it. Returns the length up to
+ * the BTH. */
+static inline uint32_t plain_put(struct plain *p, const struct mrc_ev *ev,
+	const struct mrc_pkt *pkt, uint16_t body_len, struct mrc_txbuf *buf)
+{
+	const struct mrc_template *tmpl = &p->tmpl[ev->plane];
+	struct mrc_sched_plane_counters *plane = &p->counters.planes[ev->plane];
+	struct mrc_template_vary vary = {
+		.ev = ev->value, .cls = pkt->cls, .ecn = pkt->ecn, .body_len = body_len};
+	uint32_t len = mrc_template_put(tmpl, &p->proto, &vary, buf->hdr);
+	const uint8_t *end = mrc_pkt_put_transport(&p->proto, pkt, buf->hdr + len);
+
+	MRC_ASSERT(end - buf->hdr <= MRC_HDR_ROOM);
+	buf->hdr_len = (uint16_t)(end - buf->hdr);
+	buf->ip_off = tmpl->ip_off;
+	buf->plane = ev->plane;
+	buf->cls = pkt->cls;
+	p->counters.tx_packets++;
+	plane->tx_packets++;
+	plane->tx_bytes += len + body_len;
+	return len;
+}
+
+/* Place of the next completion, which is to be written at once; NULL when the queue is full. */
+static inline struct mrc_sched_wc *plain_cq_place(struct plain *p)
+{
+	if (__builtin_expect(p->cq_tail - p->cq_head >= p->cfg.cq_depth, 0))
+		return NULL;
+	return &p->cq[p->cq_tail++ & (p->cfg.cq_depth - 1)];
+}
 
 /* plain_req.c: sends new data of QPs in turn. */
 uint32_t plain_send(struct plain *p, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n);

@@ -70,49 +70,55 @@ static uint8_t opcode_of(const struct plain_wqe *wqe, uint32_t nr)
 	return first ? MRC_OP_WRITE_FIRST : MRC_OP_WRITE_MIDDLE;
 }
 
-static uint32_t payload_of(const struct plain_qp *qp, const struct plain_wqe *wqe, uint32_t nr)
+/* Packet cur_pkt of a work request, as it is cut. */
+struct piece {
+	uint32_t nr, len;
+	uint16_t body_len; /* bytes behind the UDP header */
+	uint8_t opcode;
+};
+
+static inline struct piece piece_of(
+	const struct plain *p, const struct plain_qp *qp, const struct plain_wqe *wqe)
 {
+	uint32_t nr = qp->cur_pkt, pmtu = 1u << qp->pmtu_shift;
 	uint32_t rest = (uint32_t)(wqe->len - ((uint64_t)nr << qp->pmtu_shift));
+	struct piece piece = {
+		.nr = nr, .len = rest < pmtu ? rest : pmtu, .opcode = opcode_of(wqe, nr)};
 
-	return rest < 1u << qp->pmtu_shift ? rest : 1u << qp->pmtu_shift;
+	piece.body_len = (uint16_t)(MRC_BTH_LEN + mrc_opcode_table[piece.opcode].ext_len +
+				    (p->cfg.timestamps ? MRC_TSETH_LEN : 0) +
+				    ((piece.len + 3) & ~3u) + MRC_ICRC_LEN);
+	return piece;
 }
 
-/* Bytes behind the UDP header. */
-static uint16_t body_of(const struct plain *p, uint8_t opcode, uint32_t payload_len)
-{
-	return (uint16_t)(MRC_BTH_LEN + mrc_opcode_table[opcode].ext_len +
-			  (p->cfg.timestamps ? MRC_TSETH_LEN : 0) + ((payload_len + 3) & ~3u) +
-			  MRC_ICRC_LEN);
-}
-
-/* Packet cur_pkt of a work request. False when its region is gone. */
+/* Headers and payload. False when the region is gone. */
 static bool put(struct plain *p, uint64_t now_ns, struct plain_qp *qp, const struct plain_wqe *wqe,
-	uint32_t flags, const struct mrc_ev *ev, struct mrc_txbuf *buf)
+	const struct piece *piece, uint32_t flags, const struct mrc_ev *ev, struct mrc_txbuf *buf)
 {
-	uint32_t nr = qp->cur_pkt, len = payload_of(qp, wqe, nr);
-	uint64_t off = (uint64_t)nr << qp->pmtu_shift;
+	uint64_t off = (uint64_t)piece->nr << qp->pmtu_shift;
 	struct mrc_pkt pkt;
+	uint32_t bth_off;
 
 	buf->nb_seg = 0;
-	buf->payload_len = (uint16_t)len;
-	if (len != 0) {
+	buf->payload_len = (uint16_t)piece->len;
+	if (piece->len != 0) {
 		if (__builtin_expect(plain_mr_find(p, wqe->lkey) == NULL, 0))
 			return false;
-		buf->seg[0] = (struct mrc_iov){.base = wqe->base + off, .len = len};
+		buf->seg[0] = (struct mrc_iov){.base = wqe->base + off, .len = piece->len};
 		buf->nb_seg = 1;
 	}
 	if (p->cfg.timestamps)
 		flags |= MRC_PKT_TS;
 	if ((wqe->flags & (PLAIN_SOLICITED | PLAIN_IMM)) == (PLAIN_SOLICITED | PLAIN_IMM) &&
-		nr + 1 == wqe->nb_pkts)
+		piece->nr + 1 == wqe->nb_pkts)
 		flags |= MRC_PKT_SE;
 	if (p->proto.choice.tsr)
 		flags |= MRC_PKT_TSR;
-	pkt.opcode = opcode_of(wqe, nr);
+	pkt.opcode = piece->opcode;
 	pkt.flags = (uint16_t)flags;
 	pkt.cls = MRC_CLASS_NO_TRIM;
 	pkt.ecn = MRC_ECN_ECT0;
-	pkt.pad = (uint8_t)(-len & 3);
+	pkt.pad = (uint8_t)(-piece->len & 3);
 	pkt.dqpn = qp->dest_qpn;
 	pkt.psn = qp->next;
 	pkt.write.va = wqe->raddr + off;
@@ -122,7 +128,9 @@ static bool put(struct plain *p, uint64_t now_ns, struct plain_qp *qp, const str
 	pkt.write.rqmsn = wqe->rqmsn;
 	pkt.write.timestamp = plain_stamp(now_ns);
 	memcpy(pkt.write.imm, wqe->imm, sizeof(pkt.write.imm));
-	plain_header(p, ev, &pkt, body_of(p, pkt.opcode, len), buf);
+	buf->pad = pkt.pad;
+	bth_off = plain_put(p, ev, &pkt, piece->body_len, buf);
+	buf->ts_off = p->cfg.timestamps ? (uint16_t)(bth_off + MRC_BTH_LEN + MRC_METH_LEN) : 0;
 	return true;
 }
 
@@ -161,20 +169,22 @@ static void begin(struct plain_qp *qp, struct plain_wqe *wqe)
 	}
 }
 
-static bool send_one(struct plain *p, uint64_t now_ns, struct plain_qp *qp, struct mrc_txbuf *buf)
+static inline bool send_one(struct plain *p, uint64_t now_ns, struct plain_qp *qp, uint32_t planes,
+	struct mrc_txbuf *buf)
 {
 	struct plain_wqe *wqe = plain_sq_at(qp, qp->sq_cur);
 	uint32_t flags = 0, size, ev;
+	struct piece piece;
 
 	if (qp->sq_cur == qp->sq_tail || (uint32_t)mrc_psn_diff(qp->next, qp->una) >= qp->tx_window)
 		return false;
 	if (qp->cur_pkt == 0 && (wqe->flags & PLAIN_IMM) != 0 && qp->nb_imm >= qp->max_wimm)
 		return false;
-	size = (uint32_t)MRC_UDP_LEN + PLAIN_NOMINAL_EXTRA +
-	       body_of(p, opcode_of(wqe, qp->cur_pkt), payload_of(qp, wqe, qp->cur_pkt));
+	piece = piece_of(p, qp, wqe);
+	size = (uint32_t)MRC_UDP_LEN + piece.body_len + PLAIN_NOMINAL_EXTRA;
 	if (!cwnd_open(qp, size))
 		return false;
-	ev = mrc_ev_next(p->cfg.evs, &qp->cursor, now_ns, p->planes, MRC_EV_NONE);
+	ev = mrc_ev_next(p->cfg.evs, &qp->cursor, now_ns, planes, MRC_EV_NONE);
 	if (ev == MRC_EV_NONE)
 		return false;
 	if (qp->cur_pkt == 0)
@@ -183,12 +193,10 @@ static bool send_one(struct plain *p, uint64_t now_ns, struct plain_qp *qp, stru
 		mrc_nscc_on_sent(&qp->cc, size);
 	if (asks(p, qp, wqe))
 		flags = MRC_PKT_ACKREQ;
-	if (!put(p, now_ns, qp, wqe, flags, mrc_ev_get(p->cfg.evs, ev), buf))
+	if (!put(p, now_ns, qp, wqe, &piece, flags, mrc_ev_get(p->cfg.evs, ev), buf))
 		return false;
 	qp->since_ask = flags != 0 ? 0 : qp->since_ask + 1;
 	qp->next = mrc_psn_add(qp->next, 1);
-	p->counters.tx_data_packets++;
-	p->counters.tx_data_bytes += buf->payload_len;
 	p->counters.planes[buf->plane].tx_data_packets++;
 	if (++qp->cur_pkt == wqe->nb_pkts) {
 		qp->cur_pkt = 0;
@@ -197,21 +205,33 @@ static bool send_one(struct plain *p, uint64_t now_ns, struct plain_qp *qp, stru
 	return true;
 }
 
+/* A turn of one QP. Returns the packets; fewer than n: there are no more now. */
+static uint32_t send_run(
+	struct plain *p, uint64_t now_ns, struct plain_qp *qp, struct mrc_txbuf *bufs, uint32_t n)
+{
+	uint32_t nb = 0, planes = p->planes;
+	uint64_t bytes = 0;
+
+	while (nb < n && send_one(p, now_ns, qp, planes, &bufs[nb]))
+		bytes += bufs[nb++].payload_len;
+	p->counters.tx_data_packets += nb;
+	p->counters.tx_data_bytes += bytes;
+	return nb;
+}
+
 uint32_t plain_send(struct plain *p, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n)
 {
 	uint32_t nb = 0;
 
 	while (nb < n && !list_empty(&p->ready)) {
 		struct plain_qp *qp = LIST_OWNER(p->ready.next, struct plain_qp, ready_link);
-		bool sent = true;
+		uint32_t most = n - nb < PLAIN_TX_QUANTUM ? n - nb : PLAIN_TX_QUANTUM, sent;
 
 		__builtin_prefetch(p->ready.next->next);
-		for (uint32_t i = 0; i < PLAIN_TX_QUANTUM && nb < n && sent; i++) {
-			sent = send_one(p, now_ns, qp, &bufs[nb]);
-			nb += sent;
-		}
+		sent = send_run(p, now_ns, qp, &bufs[nb], most);
+		nb += sent;
 		list_remove(&qp->ready_link);
-		if (sent)
+		if (sent == most)
 			list_push(&p->ready, &qp->ready_link);
 	}
 	return nb;
@@ -273,6 +293,8 @@ enum mrc_drop plain_sack(
 
 enum mrc_drop plain_ack(struct plain *p, struct plain_qp *qp, const struct mrc_pkt *pkt)
 {
+	struct mrc_sched_wc *wc;
+
 	if (unsent(qp, pkt->psn))
 		return MRC_DROP_ACK_UNSENT;
 	if (pkt->ack.syndrome != MRC_AETH_ACK)
@@ -293,13 +315,14 @@ enum mrc_drop plain_ack(struct plain *p, struct plain_qp *qp, const struct mrc_p
 		if ((wqe->flags & PLAIN_SIGNALED) == 0)
 			continue;
 		qp->sq_head = qp->sq_done;
-		if (!plain_cq_push(p, &(struct mrc_sched_wc){.wr_id = wqe->wr_id,
-					      .qp = qp->ctx,
-					      .byte_len = wqe->len,
-					      .status = MRC_WC_SUCCESS,
-					      .opcode = wqe->flags & PLAIN_IMM ? MRC_WC_WRITE_IMM
-									       : MRC_WC_WRITE}))
+		wc = plain_cq_place(p);
+		if (wc == NULL)
 			return MRC_DROP_CQ_OVERRUN;
+		*wc = (struct mrc_sched_wc){.wr_id = wqe->wr_id,
+			.qp = qp->ctx,
+			.byte_len = wqe->len,
+			.status = MRC_WC_SUCCESS,
+			.opcode = wqe->flags & PLAIN_IMM ? MRC_WC_WRITE_IMM : MRC_WC_WRITE};
 	}
 	wake(p, qp);
 	return MRC_KEEP;

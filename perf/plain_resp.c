@@ -10,12 +10,13 @@ static void want(struct plain *p, struct plain_qp *qp, enum plain_due what)
 
 /* ---- checks -----------------------------------------------------------------------------------*/
 
-static enum mrc_drop check_length(const struct plain_qp *qp, const struct mrc_pkt *pkt)
+static enum mrc_drop check_length(
+	const struct plain_qp *qp, const struct mrc_pkt *pkt, uint32_t kind)
 {
-	uint32_t flags = mrc_opcode_table[pkt->opcode].flags, pmtu = 1u << qp->pmtu_shift;
-	bool first = (flags & MRC_OPF_FIRST) != 0, last = (flags & MRC_OPF_LAST) != 0;
+	uint32_t pmtu = 1u << qp->pmtu_shift;
+	bool first = (kind & MRC_OPF_FIRST) != 0, last = (kind & MRC_OPF_LAST) != 0;
 
-	if ((flags & MRC_OPF_FULL) != 0 ? pkt->payload_len != pmtu : pkt->payload_len > pmtu)
+	if ((kind & MRC_OPF_FULL) != 0 ? pkt->payload_len != pmtu : pkt->payload_len > pmtu)
 		return MRC_DROP_LENGTH_MTU;
 	if (pkt->payload_len == 0 && !(first && last && pkt->write.dma_len == 0))
 		return MRC_DROP_LENGTH_MTU;
@@ -50,14 +51,14 @@ static enum mrc_drop check_imm(const struct plain_qp *qp, const struct mrc_pkt *
 	return qp->rq_head == qp->rq_tail ? MRC_DROP_RQ_EMPTY : MRC_KEEP;
 }
 
-static enum mrc_drop check(
-	struct plain *p, const struct plain_qp *qp, const struct mrc_pkt *pkt, uint8_t **dst_out)
+static enum mrc_drop check(struct plain *p, const struct plain_qp *qp, const struct mrc_pkt *pkt,
+	uint32_t kind, uint8_t **dst_out)
 {
-	enum mrc_drop drop = check_length(qp, pkt);
+	enum mrc_drop drop = check_length(qp, pkt, kind);
 
 	if (drop == MRC_KEEP && pkt->write.dma_len != 0)
 		drop = check_key(p, qp, pkt, dst_out);
-	if (drop == MRC_KEEP && (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_IMMDT) != 0)
+	if (drop == MRC_KEEP && (kind & MRC_OPF_IMMDT) != 0)
 		drop = check_imm(qp, pkt);
 	return drop;
 }
@@ -77,22 +78,24 @@ static enum mrc_drop turn(const struct plain_qp *qp, mrc_psn_t psn)
 static enum mrc_drop receive(struct plain *p, struct plain_qp *qp, const struct mrc_pkt *pkt)
 {
 	const uint8_t *imm = pkt->write.imm;
-	struct mrc_sched_wc wc = {.wr_id = qp->rq[qp->rq_head & qp->rq_mask],
+	struct mrc_sched_wc *wc = plain_cq_place(p);
+
+	if (wc == NULL)
+		return MRC_DROP_CQ_OVERRUN;
+	*wc = (struct mrc_sched_wc){.wr_id = qp->rq[qp->rq_head & qp->rq_mask],
 		.qp = qp->ctx,
 		.byte_len = pkt->write.dma_len,
 		.status = MRC_WC_SUCCESS,
 		.opcode = MRC_WC_RECV_IMM,
 		.solicited = (pkt->flags & MRC_PKT_SE) != 0,
 		.imm = {imm[0], imm[1], imm[2], imm[3]}};
-
-	if (!plain_cq_push(p, &wc))
-		return MRC_DROP_CQ_OVERRUN;
 	qp->rq_head++;
 	qp->rq_rqmsn = mrc_msn_add(qp->rq_rqmsn, 1);
 	return MRC_KEEP;
 }
 
-static enum mrc_drop message_done(struct plain *p, struct plain_qp *qp, const struct mrc_pkt *pkt)
+static inline enum mrc_drop message_done(
+	struct plain *p, struct plain_qp *qp, const struct mrc_pkt *pkt, uint32_t kind)
 {
 	const struct mrc_pkt_write *w = &pkt->write;
 
@@ -100,7 +103,7 @@ static enum mrc_drop message_done(struct plain *p, struct plain_qp *qp, const st
 		p->cfg.hooks.placed(p->cfg.hooks.ctx, qp->ctx,
 			w->va + pkt->payload_len - w->dma_len, w->dma_len);
 	qp->rx_msn = (qp->rx_msn + 1) & 0xFFFFFF;
-	if (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_IMMDT)
+	if (kind & MRC_OPF_IMMDT)
 		return receive(p, qp, pkt);
 	return MRC_KEEP;
 }
@@ -131,10 +134,11 @@ enum mrc_drop plain_write(
 	struct plain *p, struct plain_qp *qp, const struct mrc_pkt *pkt, const uint8_t *frame)
 {
 	enum mrc_drop drop = turn(qp, pkt->psn);
+	uint32_t kind = mrc_opcode_table[pkt->opcode].flags;
 	uint8_t *dst = NULL;
 
 	if (drop == MRC_KEEP)
-		drop = check(p, qp, pkt, &dst);
+		drop = check(p, qp, pkt, kind, &dst);
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return drop;
 	if (pkt->payload_len != 0)
@@ -145,8 +149,8 @@ enum mrc_drop plain_write(
 	qp->cack = pkt->psn;
 	if (pkt->flags & MRC_PKT_ACKREQ)
 		want(p, qp, PLAIN_DUE_ACK);
-	if (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_LAST)
-		drop = message_done(p, qp, pkt);
+	if (kind & MRC_OPF_LAST)
+		drop = message_done(p, qp, pkt, kind);
 	want_sack(p, qp, pkt);
 	return drop;
 }
@@ -201,8 +205,12 @@ static bool answer_one(struct plain *p, uint64_t now_ns, struct plain_qp *qp, st
 		build_sack(p, qp, &pkt);
 	else
 		build_ack(p, qp, &pkt);
-	plain_header(p, mrc_ev_get(p->cfg.evs, ev), &pkt,
+	(void)plain_put(p, mrc_ev_get(p->cfg.evs, ev), &pkt,
 		(uint16_t)(MRC_BTH_LEN + mrc_opcode_table[pkt.opcode].ext_len + MRC_ICRC_LEN), buf);
+	buf->pad = 0;
+	buf->ts_off = 0;
+	buf->payload_len = 0;
+	buf->nb_seg = 0;
 	return true;
 }
 
