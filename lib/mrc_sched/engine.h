@@ -232,7 +232,7 @@ struct mrc_sched_qp {
 
 	/* responder: delivery */
 	struct rcvmap rcv;
-	mrc_psn_t rx_edge;   /* highest PSN ever granted; never moves back */
+	mrc_psn_t rx_edge;   /* highest PSN granted before the present window: qp_rx_edge */
 	uint32_t rx_window;  /* PSNs granted now */
 	mrc_psn_t sack_next; /* where the walk of bitmap bases goes on */
 	mrc_psn_t gap_next;  /* and the one from gap to gap */
@@ -454,6 +454,14 @@ static inline bool rate_ok(uint64_t *tat_ns, uint64_t now_ns, uint64_t gap_ns, u
 		return false;
 	*tat_ns = tat + gap_ns;
 	return true;
+}
+
+/* Highest PSN ever granted: never moves back, though the window may shrink. */
+static inline mrc_psn_t qp_rx_edge(const struct mrc_sched_qp *qp)
+{
+	mrc_psn_t edge = mrc_psn_add(qp->rcv.cack, (int32_t)qp->rx_window);
+
+	return mrc_psn_lt(qp->rx_edge, edge) ? edge : qp->rx_edge;
 }
 
 /* ---- qp.c ---- */
@@ -693,7 +701,6 @@ static inline uint32_t tx_put(struct mrc_sched *s, const struct path *path, cons
 	const uint8_t *end = mrc_pkt_put_transport(&s->proto, pkt, buf->hdr + len);
 	struct mrc_sched_plane_counters *plane = &s->counters.planes[ev->plane];
 
-	MRC_ASSERT((path->peer->known >> ev->plane & 1) != 0);
 	MRC_ASSERT(end - buf->hdr <= MRC_HDR_ROOM);
 	buf->hdr_len = (uint16_t)(end - buf->hdr);
 	buf->ip_off = tmpl->ip_off;

@@ -24,7 +24,7 @@ static uint64_t state_hash(const struct mrc_sched *s, const struct mrc_sched_qp 
 	if (qp->rcv.slots != NULL) {
 		hash = mix(hash, (uint64_t)qp->rcv.cack.v << 32 | qp->rcv.max_rcv.v);
 		hash = mix(hash, (uint64_t)qp->rcv.nb_ooo << 32 | qp->rx_msn);
-		hash = mix(hash, (uint64_t)qp->rx_edge.v << 32 | qp->rx_window);
+		hash = mix(hash, (uint64_t)qp_rx_edge(qp).v << 32 | qp->rx_window);
 		hash = mix(hash, qp->rcvd_len);
 		hash = mix(hash, (uint64_t)qp->rq_rqmsn.v << 32 | qp->nb_parked);
 		for (mrc_psn_t p = mrc_psn_add(qp->rcv.cack, 1); mrc_psn_le(p, qp->rcv.max_rcv);

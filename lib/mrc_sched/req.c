@@ -202,11 +202,12 @@ static inline struct piece piece_of(const struct mrc_sched *s, const struct mrc_
 	return piece;
 }
 
-/* Headers and payload of a packet. flags: MRC_PKT_RTX, MRC_PKT_ACKREQ. */
+/* Headers and payload of a packet. flags: MRC_PKT_RTX, MRC_PKT_ACKREQ. Inline where packets leave
+ * for the first time. */
 /* spec */
-static bool put_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	const struct wqe *wqe, const struct piece *piece, uint32_t flags, const struct mrc_ev *ev,
-	struct mrc_txbuf *buf)
+static inline __attribute__((always_inline)) bool put_write(struct mrc_sched *s, uint64_t now_ns,
+	struct mrc_sched_qp *qp, const struct wqe *wqe, const struct piece *piece, uint32_t flags,
+	const struct mrc_ev *ev, struct mrc_txbuf *buf)
 {
 	uint64_t off = (uint64_t)piece->nr << qp->pmtu_shift;
 	struct mrc_pkt pkt;
@@ -242,6 +243,18 @@ static bool put_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	bth_off = tx_put(s, qp->path, ev, &pkt, piece->body_len, buf);
 	buf->ts_off = s->cfg.timestamps ? (uint16_t)(bth_off + MRC_BTH_LEN + MRC_METH_LEN) : 0;
 	return true;
+}
+
+/* The same for a packet that leaves again; flags: MRC_PKT_ACKREQ. */
+static __attribute__((noinline)) bool put_again(struct mrc_sched *s, uint64_t now_ns,
+	struct mrc_sched_qp *qp, const struct wqe *wqe, uint32_t nr, uint32_t flags, uint32_t ev,
+	struct mrc_txbuf *buf)
+{
+	const struct mrc_ev *path = mrc_ev_get(qp->path->evs, ev);
+	struct piece piece = piece_of(s, qp, wqe, nr);
+
+	MRC_ASSERT((qp->path->peer->known >> path->plane & 1) != 0);
+	return put_write(s, now_ns, qp, wqe, &piece, flags | MRC_PKT_RTX, path, buf);
 }
 
 /* The congestion window; one packet may always be in flight. */
@@ -315,6 +328,7 @@ static inline enum req_result send_new(struct mrc_sched *s, uint64_t now_ns,
 	struct wqe *wqe = sq_at(qp, qp->sq_cur);
 	struct sent sent = {.sent_ns = now_ns, .slot = (uint16_t)(qp->sq_cur & qp->sq_mask)};
 	uint32_t flags = 0, ev;
+	const struct mrc_ev *path;
 	struct piece piece;
 
 	if (qp->sq_cur == qp->sq_tail)
@@ -342,7 +356,9 @@ static inline enum req_result send_new(struct mrc_sched *s, uint64_t now_ns,
 		mrc_nscc_on_sent(&qp->cc, sent.size);
 	if (asks(s, qp, wqe, run->next))
 		flags = MRC_PKT_ACKREQ;
-	if (!put_write(s, now_ns, qp, wqe, &piece, flags, mrc_ev_get(qp->path->evs, ev), buf))
+	path = mrc_ev_get(qp->path->evs, ev);
+	MRC_ASSERT((planes >> path->plane & 1) != 0);
+	if (!put_write(s, now_ns, qp, wqe, &piece, flags, path, buf))
 		return REQ_FAILED;
 	qp->since_ask++;
 	if (flags != 0)
@@ -394,8 +410,7 @@ static uint32_t slot_index(const struct mrc_sched_qp *qp, uint32_t slot)
 enum req_result req_send_lost(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
 {
-	uint32_t flags = MRC_PKT_RTX, at, nr, ev;
-	struct piece piece;
+	uint32_t flags = 0, at, nr, ev;
 	struct sent *sent;
 	struct wqe *wqe;
 	mrc_psn_t psn;
@@ -419,8 +434,7 @@ enum req_result req_send_lost(
 	MRC_ASSERT(nr < wqe->nb_pkts && (int32_t)(at - qp->sq_done) >= 0);
 	if (nr + 1 == wqe->nb_pkts || mrc_psn_eq(mrc_psn_add(psn, 1), qp->snt.next))
 		flags |= MRC_PKT_ACKREQ;
-	piece = piece_of(s, qp, wqe, nr);
-	if (!put_write(s, now_ns, qp, wqe, &piece, flags, mrc_ev_get(qp->path->evs, ev), buf))
+	if (!put_again(s, now_ns, qp, wqe, nr, flags, ev, buf))
 		return lost_region(s, now_ns, qp, at);
 	qp->flags &= (uint16_t)~QPF_FORCE;
 	if (qp->flags & QPF_CC)
@@ -438,7 +452,6 @@ enum req_result req_send_reask(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
 {
 	struct wqe *wqe = sq_at(qp, qp->ask_slot);
-	struct piece piece;
 	uint32_t nr, ev;
 
 	if ((qp->flags & QPF_REASK) == 0)
@@ -454,9 +467,7 @@ enum req_result req_send_reask(
 	nr = (uint32_t)mrc_psn_diff(qp->ask_psn, wqe->first_psn) & MRC_PSN_MASK;
 	MRC_ASSERT(nr < wqe->nb_pkts);
 	/* Not in the congestion book: the responder counts no duplicate in rcvd_bytes. */
-	piece = piece_of(s, qp, wqe, nr);
-	if (!put_write(s, now_ns, qp, wqe, &piece, MRC_PKT_RTX | MRC_PKT_ACKREQ,
-		    mrc_ev_get(qp->path->evs, ev), buf))
+	if (!put_again(s, now_ns, qp, wqe, nr, MRC_PKT_ACKREQ, ev, buf))
 		return lost_region(s, now_ns, qp, qp->ask_slot);
 	qp->flags &= (uint16_t)~QPF_REASK;
 	s->counters.retransmits++;

@@ -130,18 +130,16 @@ void resp_in_error(
 	if (qp->nak_syndrome != 0)
 		sack_ack_want(s, qp, DUE_NAK);
 	else if (mrc_psn_diff(pkt->psn, qp->rcv.cack) > 0 &&
-		 mrc_psn_diff(pkt->psn, qp->rx_edge) <= 0)
+		 mrc_psn_diff(pkt->psn, qp_rx_edge(qp)) <= 0)
 		(void)sack_note(s, now_ns, qp, pkt, NOTE_NACK, MRC_NACK_UNEXP_EVENT);
 }
 
 /* ---- the left edge ---- */
 
-static void edge_moved(struct mrc_sched_qp *qp)
+/* Notes what was granted, often enough for serial numbers to compare. */
+static inline void edge_moved(struct mrc_sched_qp *qp)
 {
-	mrc_psn_t edge = mrc_psn_add(qp->rcv.cack, (int32_t)qp->rx_window);
-
-	if (mrc_psn_lt(qp->rx_edge, edge))
-		qp->rx_edge = edge;
+	qp->rx_edge = qp_rx_edge(qp);
 }
 
 /* Bits of a chunk word for the PSNs from .. to, both in that word. */
@@ -236,7 +234,8 @@ static inline enum mrc_drop count_at_edge(struct mrc_sched *s, struct mrc_sched_
 	}
 	if (__builtin_expect(qp->rcv.nb_ooo != 0, 0) && drop == MRC_KEEP)
 		return close_edge(s, qp, at_out);
-	edge_moved(qp);
+	if (__builtin_expect(map_bit(pkt->psn) == 0, 0))
+		edge_moved(qp);
 	return drop;
 }
 
@@ -309,9 +308,23 @@ static enum mrc_drop duplicate(
 	return MRC_DROP_PSN_DUPLICATE;
 }
 
+/* A PSN that is not inside the window as it is now. */
+static enum mrc_drop beyond(const struct mrc_sched_qp *qp, int32_t ahead)
+{
+	mrc_psn_t expected = mrc_psn_add(qp->rcv.cack, 1);
+
+	if (ahead == -(1 << (MRC_PSN_BITS - 1)))
+		return MRC_DROP_PSN_STALE;
+	if (ahead < 0)
+		return MRC_DROP_PSN_DUPLICATE;
+	/* Granted before the window shrank? */
+	return ahead > mrc_psn_diff(qp->rx_edge, expected) ? MRC_DROP_PSN_AHEAD : MRC_KEEP;
+}
+
 /* Where does the PSN lie? MRC_KEEP: new and inside the window. */
 /* spec */
-static enum mrc_drop window(const struct mrc_sched *s, const struct mrc_sched_qp *qp, mrc_psn_t psn)
+static inline enum mrc_drop window(
+	const struct mrc_sched *s, const struct mrc_sched_qp *qp, mrc_psn_t psn)
 {
 	mrc_psn_t expected = mrc_psn_add(qp->rcv.cack, 1);
 	int32_t ahead = mrc_psn_diff(psn, expected);
@@ -319,13 +332,13 @@ static enum mrc_drop window(const struct mrc_sched *s, const struct mrc_sched_qp
 #ifdef MRC_MUTANT_WRAP
 	ahead = (int32_t)psn.v - (int32_t)expected.v;
 #endif
-	if (ahead == -(1 << (MRC_PSN_BITS - 1)))
-		return MRC_DROP_PSN_STALE;
-	if (ahead < 0)
-		return MRC_DROP_PSN_DUPLICATE;
-	if (ahead > mrc_psn_diff(qp->rx_edge, expected))
-		return MRC_DROP_PSN_AHEAD;
-	if (qp->rcv.nb_ooo != 0 && rcvmap_has(&qp->rcv, &s->rcv_chunks, psn))
+	if (__builtin_expect((uint32_t)ahead >= qp->rx_window, 0)) {
+		enum mrc_drop drop = beyond(qp, ahead);
+
+		if (drop != MRC_KEEP)
+			return drop;
+	}
+	if (__builtin_expect(qp->rcv.nb_ooo != 0, 0) && rcvmap_has(&qp->rcv, &s->rcv_chunks, psn))
 		return MRC_DROP_PSN_DUPLICATE;
 	return MRC_KEEP;
 }

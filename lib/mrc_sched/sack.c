@@ -257,7 +257,11 @@ static mrc_psn_t base_of(
 {
 	mrc_psn_t base;
 
-	if (more)
+	if (__builtin_expect(qp->rcv.nb_ooo == 0 && !more && !t->rtx && !t->probe, 1)) {
+		/* Nothing to tell of: where a walk begins. */
+		qp->sack_next = mrc_psn_add(qp->rcv.cack, 1);
+		base = qp->sack_next;
+	} else if (more)
 		base = walk_more(s, qp);
 	else if (t->rtx || t->probe)
 		base = walk_gaps(s, qp);
@@ -274,6 +278,8 @@ static uint64_t bitmap(const struct mrc_sched *s, const struct mrc_sched_qp *qp,
 {
 	int32_t below = mrc_psn_diff(mrc_psn_add(qp->rcv.cack, 1), base);
 
+	if (qp->rcv.nb_ooo == 0 && below <= 0)
+		return 0;
 	if (below <= 0)
 		return rcvmap_word(&qp->rcv, &s->rcv_chunks, base);
 	if (below >= MRC_SACK_BITS)
@@ -302,12 +308,9 @@ static uint8_t grant(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *
 		units = 1;
 	window = units * MRC_MPR_UNIT;
 	if (window != qp->rx_window) {
-		mrc_psn_t edge = mrc_psn_add(qp->rcv.cack, (int32_t)window);
-
 		trace(s, now_ns, MRC_TRACE_MPR, qp->qpn, qp->rx_window, window);
+		qp->rx_edge = qp_rx_edge(qp);
 		qp->rx_window = window;
-		if (mrc_psn_lt(qp->rx_edge, edge))
-			qp->rx_edge = edge;
 	}
 	return (uint8_t)units;
 }

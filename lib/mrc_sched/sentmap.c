@@ -194,7 +194,7 @@ bool sentmap_lose(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn)
 	return true;
 }
 
-void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to)
+void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to, bool keep)
 {
 	uint32_t from_chunk = map->una.v >> MAP_CHUNK_SHIFT;
 	uint32_t nb_chunks =
@@ -207,6 +207,8 @@ void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to
 	map->una = to;
 	if (mrc_psn_eq(to, map->next)) {
 		MRC_ASSERT(map->nb_open == 0 && map->book == 0);
+		if (keep && *slot_of(map, to) != POOL_NONE)
+			return;
 		slot_drop(map, pools, slot_of(map, to));
 		drop_evs(map, pools);
 	}

@@ -79,7 +79,7 @@ struct sentmap {
 	uint32_t total;   /* nominal bytes of all PSNs before next, modulo 2^32 */
 	uint16_t slot_mask;
 	uint16_t nb_chunks;
-	uint16_t evs; /* id of the QP's struct sent_evs, POOL_NONE while nothing is outstanding */
+	uint16_t evs; /* id of the QP's struct sent_evs, POOL_NONE while no chunk is held */
 	uint16_t *slots;
 };
 
@@ -235,8 +235,9 @@ static inline uint64_t sentmap_open_word(
 enum sent_was sentmap_ack(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn);
 /* A PSN in flight is declared lost; false when it was lost or acknowledged already. */
 bool sentmap_lose(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn);
-/* Moves una to `to` (una <= to <= next; all below acknowledged) and gives chunks back. */
-void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to);
+/* Moves una to `to` (una <= to <= next; all below acknowledged) and gives chunks back: all of them
+ * when nothing is outstanding, unless the last one is kept for what is about to be sent. */
+void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to, bool keep);
 
 /* Earliest lost PSN; nb_lost > 0. */
 mrc_psn_t sentmap_first_lost(struct sentmap *map, const struct sent_pools *pools);

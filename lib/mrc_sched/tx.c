@@ -8,6 +8,7 @@
 void tx_control(struct mrc_sched *s, const struct path *path, const struct mrc_ev *ev,
 	const struct mrc_pkt *pkt, uint16_t body_len, struct mrc_txbuf *buf)
 {
+	MRC_ASSERT((path->peer->known >> ev->plane & 1) != 0);
 	(void)tx_put(s, path, ev, pkt, body_len, buf);
 	buf->pad = 0;
 	buf->ts_off = 0;

@@ -291,7 +291,8 @@ static void sent_step(struct sent_rig *rig, struct test_env *te)
 	while (rig->life[una] == DONE && una < mrc_psn_diff(rig->map.next, rig->first))
 		una++;
 	if (test_random_below(te, 8) == 0)
-		sentmap_advance(&rig->map, &rig->pools, mrc_psn_add(rig->first, una));
+		sentmap_advance(&rig->map, &rig->pools, mrc_psn_add(rig->first, una),
+			test_random_below(te, 2) == 0);
 }
 
 static void sent_random_life(void **state)
@@ -361,7 +362,7 @@ static void sent_budget(void **state)
 	assert_false(sent_push(&rig, 0));
 	for (int32_t i = 0; i < 28; i++)
 		(void)sentmap_ack(&rig.map, &rig.pools, mrc_psn(100 + (uint32_t)i));
-	sentmap_advance(&rig.map, &rig.pools, mrc_psn(128));
+	sentmap_advance(&rig.map, &rig.pools, mrc_psn(128), false);
 	assert_true(sent_push(&rig, 0));
 	sent_stop(&rig);
 }
