@@ -119,6 +119,8 @@ struct path {
 	struct wheel_node timer;           /* entropy value probes */
 	uint64_t heard_ns[MRC_MAX_PLANES]; /* when an answer last named a packet of the plane */
 	uint64_t slow_ns[MRC_MAX_PLANES];  /* slowest round trip of the plane, slowly forgotten */
+	uint64_t shuffle_ns; /* an overtaken packet is given this long; 0: the path keeps order */
+	uint64_t widen_ns;   /* that does not grow again before */
 	uint32_t refs;
 	uint8_t ttl;
 };
@@ -636,6 +638,10 @@ enum loss_cause {
 /* Declares a PSN in flight lost: book, window, path, counters. */
 void loss_declare(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, mrc_psn_t psn,
 	enum loss_cause cause);
+
+/* A verdict by path order was false (the packet left on ev), or right (trust.c). */
+void trust_less(const struct mrc_sched *s, struct mrc_sched_qp *qp, uint16_t ev);
+void trust_more(struct mrc_sched_qp *qp);
 
 void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 /* A plane of the path (NULL: of any) went down, here or there: QPs look at what is in flight. */

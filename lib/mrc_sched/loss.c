@@ -257,15 +257,26 @@ static uint64_t lead_ns(
 	return slowest_ns > view->rtt_ns + least_ns ? slowest_ns - view->rtt_ns : least_ns;
 }
 
+/* Was a suspect overtaken for longer than its path shuffles? */
+static bool order_tells(
+	const struct mrc_sched_qp *qp, const struct view *view, const struct sent *sent)
+{
+	uint64_t shuffle_ns = qp->path->shuffle_ns;
+
+	return shuffle_ns == 0 ||
+	       (view->sent_ns != 0 && sent->sent_ns + shuffle_ns <= view->sent_ns);
+}
+
 /* A packet in flight that a fresh SACK covers and lacks: is it lost, and why? */
 static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_psn_t psn,
 	const struct sent *sent, int32_t distance, enum loss_cause *cause_out)
 {
 	const struct probe *probe = view->probe;
 
-	if (sent->flags & SENT_SUSPECT)
+	if ((sent->flags & SENT_SUSPECT) != 0 && order_tells(qp, view, sent))
 		*cause_out = LOSS_ORDER;
-	else if (probe != NULL && sent->ev == probe->ev && sent->sent_ns < probe->sent_ns)
+	else if (probe != NULL && sent->ev == probe->ev &&
+		 sent->sent_ns + qp->path->shuffle_ns < probe->sent_ns)
 		*cause_out = LOSS_PROBE;
 	else if (view->wait_ns != 0 && sent->sent_ns + lead_ns(qp, view, sent) <= view->sent_ns)
 		*cause_out = LOSS_PROBE; /* overdue even on its own path when the trigger left */
@@ -302,11 +313,14 @@ static void judge(
 
 /* ---- acknowledging ---- */
 
-/* Nothing was lost: the window gets back what the loss took from it. */
-static void pardon(struct mrc_sched_qp *qp, const struct sent *sent)
+/* Nothing was lost: the window gets back what the loss took from it, and if path order said so it
+ * is believed less. */
+static void pardon(const struct mrc_sched *s, struct mrc_sched_qp *qp, const struct sent *sent)
 {
 	if (qp->flags & QPF_CC)
 		mrc_nscc_on_spurious(&qp->cc, sent->size);
+	if (sent->flags & (SENT_SUSPECT | SENT_BY_ORDER))
+		trust_less(s, qp, sent->ev);
 }
 
 /* True when the PSN was open. sent_ns: when the trigger of the answer left, 0 = not certain. */
@@ -319,10 +333,13 @@ static bool ack_psn(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn,
 		return false;
 	case SENT_WAS_FLYING:
 		/* The answer tells of a time before the copy left: the first one arrived. */
-		if (__builtin_expect(sent->rtx != 0, 0) && sent_ns != 0 &&
-			sent_ns < sent->sent_ns) {
-			s->counters.spurious_retransmits++;
-			pardon(qp, sent);
+		if (__builtin_expect(sent->rtx != 0, 0) && sent_ns != 0) {
+			if (sent_ns < sent->sent_ns) {
+				s->counters.spurious_retransmits++;
+				pardon(s, qp, sent);
+			} else if (sent->flags & SENT_BY_ORDER) {
+				trust_more(qp);
+			}
 		}
 		break;
 	case SENT_WAS_LOST:
@@ -330,7 +347,7 @@ static bool ack_psn(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn,
 		if (qp->flags & QPF_CC)
 			mrc_nscc_on_unlost(&qp->cc, sent->size);
 		if ((sent->flags & SENT_NACKED) == 0)
-			pardon(qp, sent);
+			pardon(s, qp, sent);
 		break;
 	}
 	return true;
@@ -532,7 +549,7 @@ static void note_spurious(struct mrc_sched *s, struct mrc_sched_qp *qp, const st
 	if (sent->rtx == 0)
 		return;
 	s->counters.spurious_retransmits++;
-	pardon(qp, sent);
+	pardon(s, qp, sent);
 }
 
 /* spec */

@@ -33,9 +33,10 @@
 #define SENT_EV_TAB  256 /* entropy values whose last PSN is remembered (index modulo this) */
 
 enum sent_flag {
-	SENT_SUSPECT = 1 << 0, /* overtaken on its own path: lost unless a SACK says otherwise */
-	SENT_LACKED = 1 << 2,  /* a SACK told of its like and lacked it */
-	SENT_NACKED = 1 << 1,  /* lost because of a NACK: its entropy value is to be avoided */
+	SENT_SUSPECT = 1 << 0,  /* overtaken on its own path: lost unless a SACK says otherwise */
+	SENT_LACKED = 1 << 2,   /* a SACK told of its like and lacked it */
+	SENT_BY_ORDER = 1 << 3, /* sent again because it was overtaken on its path */
+	SENT_NACKED = 1 << 1,   /* lost because of a NACK: its entropy value is to be avoided */
 };
 
 /* One PSN. */

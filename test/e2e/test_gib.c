@@ -87,6 +87,11 @@ int main(int argc, char **argv)
 	PAIR_EQ(p, p->q[PAIR_A][0].nb_success, opt.mib);
 	PAIR_EQ(p, p->bytes_checked, (uint64_t)opt.mib << 20);
 	PAIR_EQ(p, p->events[PAIR_A][MRC_EVENT_QP_FATAL], 0);
+	/* The wire loses 1 %; shuffling alone is not taken for loss (the first mistakes are free).
+	 */
+	if (p->q[PAIR_A][0].wire_again > p->q[PAIR_A][0].wire_first / 66 + 100)
+		pair_fail(p, "%llu packets sent again",
+			(unsigned long long)p->q[PAIR_A][0].wire_again);
 	report(p);
 	pair_destroy(p);
 	return 0;

@@ -168,6 +168,107 @@ static void slowest_is_forgotten_slowly(void **state)
 	rig_close(&r);
 }
 
+/* ---- paths that shuffle ---- */
+
+/*
+ * Round trip 40 us: the first false verdict gives an overtaken packet 5 us, further ones double
+ * that once per round trip, up to the patience with its plane (129 us); a right one takes 1/32
+ * back.
+ */
+/* spec */
+static void false_verdicts_by_hand(void **state)
+{
+	struct path *path;
+	uint64_t want = 5000;
+	uint16_t ev;
+	struct rig r;
+
+	two_out(&r, "false_verdicts_by_hand");
+	path = r.qp->path;
+	ev = sent_at(&r, 0)->ev;
+	trust_less(r.s, r.qp, ev);
+	PAIR_EQ(r.p, path->shuffle_ns, 5000);
+	r.s->now_ns += 39999;
+	trust_less(r.s, r.qp, ev);
+	PAIR_EQ(r.p, path->shuffle_ns, 5000);
+	r.s->now_ns += 1;
+	for (int i = 0; i < 6; i++) {
+		trust_less(r.s, r.qp, ev);
+		want = 2 * want < 129000 ? 2 * want : 129000;
+		PAIR_EQ(r.p, path->shuffle_ns, want);
+		r.s->now_ns += 40000;
+	}
+	PAIR_EQ(r.p, want, 129000);
+	trust_more(r.qp);
+	PAIR_EQ(r.p, path->shuffle_ns, 129000 - 4031);
+	for (int i = 0; i < 300; i++)
+		trust_more(r.qp);
+	PAIR_EQ(r.p, path->shuffle_ns, 0);
+	rig_close(&r);
+}
+
+/* An overtaken packet that the path gives 30 us: lost when the trigger left as much later. */
+static bool overtaken(uint64_t lead_ns, uint64_t shuffle_ns)
+{
+	struct rig r;
+	bool lost;
+
+	two_out(&r, "overtaken_packets_get_their_time");
+	r.qp->path->shuffle_ns = shuffle_ns;
+	sent_at(&r, 1)->sent_ns = r.p->now - 40000;
+	sent_at(&r, 0)->sent_ns = r.p->now - 40000 - lead_ns;
+	sent_at(&r, 0)->flags |= SENT_SUSPECT;
+	(void)sack_for(&r, 1, 0);
+	lost = sentmap_is_lost(&r.qp->snt, &r.s->sent, mrc_psn(r.p->cfg.psn[PAIR_A]));
+	rig_close(&r);
+	return lost;
+}
+
+/* spec */
+static void overtaken_packets_get_their_time(void **state)
+{
+	assert_true(overtaken(1, 0));
+	assert_false(overtaken(29999, 30000));
+	assert_true(overtaken(30000, 30000));
+}
+
+/* Every packet is late by 0 .. 3 round trips: after the first mistakes nothing is sent again that
+ * was not lost; and losses are still found without a timeout. */
+/* spec */
+static void shuffling_paths_are_recognised(void **state)
+{
+	for (uint32_t ppm = 0; ppm <= 10000; ppm += 10000) {
+		struct pair_cfg cfg;
+		struct pair *p;
+		uint64_t first, again;
+
+		pair_test_cfg(&cfg, "shuffling_paths_are_recognised", 182);
+		cfg.nb_evs = 64;
+		cfg.jitter_ns = 30 * PAIR_US;
+		cfg.mem_len = 1u << 21;
+		cfg.timeout = 12;
+		cfg.check_every = 16;
+		p = pair_create(&cfg);
+		if (ppm != 0)
+			pair_fault_add(
+				p, &(struct pair_fault){
+					   .act = PAIR_DROP, .kinds = PAIR_DATA, .ppm = ppm});
+		pair_load(p, PAIR_A, 0,
+			&(struct pair_load){.count = 400,
+				.depth = 16,
+				.min_len = 1u << 16,
+				.max_len = 1u << 16});
+		pair_finish_faulty(p, 10 * PAIR_S);
+		first = p->q[PAIR_A][0].wire_first;
+		again = p->q[PAIR_A][0].wire_again;
+		if (again > first * ppm / 1000000 * 12 / 10 + first / 200)
+			pair_fail(p, "%llu packets of %llu sent again at a loss of %u ppm",
+				(unsigned long long)again, (unsigned long long)first, ppm);
+		PAIR_EQ(p, PAIR_COUNTER(p, PAIR_A, timeouts), 0);
+		pair_destroy(p);
+	}
+}
+
 /* ---- stamps ---- */
 
 /* Smoothed round trip after a transport ACK and then the SACK of a packet that left age_ns ago. */
@@ -434,6 +535,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(age_convicts_in_time),
 		cmocka_unit_test(patience_by_hand),
 		cmocka_unit_test(slowest_is_forgotten_slowly),
+		cmocka_unit_test(false_verdicts_by_hand),
+		cmocka_unit_test(overtaken_packets_get_their_time),
+		cmocka_unit_test(shuffling_paths_are_recognised),
 		cmocka_unit_test(old_stamps_give_no_sample),
 		cmocka_unit_test(strict_echo_compares_paths),
 		cmocka_unit_test(probes_fall_silent),
