@@ -14,13 +14,15 @@ speed: the test looks at counters until they show what it waits for.
 import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import stat
 import tempfile
 import time
 
-from common import (BUILD, MRC_DP, ROOT, Process, case, equal, main, only_json, run, true,
+import memif
+from common import (BUILD, MRC_DP, ROOT, SEED, Process, case, equal, main, only_json, run, true,
                     wait_until, write_json)
 from netns import Star
 
@@ -187,6 +189,81 @@ def judge_timeline(result):
     true("u" in marks and "d" in marks[marks.index("u"):], f"no dip: {marks}")
     last = marks.rindex("d")
     true("u" in marks[last:] or seconds[-1][1] > 0, f"no return: {marks}")
+
+
+def short(messages):
+    def change(document):
+        document["oob"]["wait"] = "60s"
+        if document["workload"]["role"] == "requester":
+            document["workload"].pop("seconds")
+            document["workload"]["messages"] = messages
+    return change
+
+
+def hosts(folder, messages):
+    return [Process([MRC_DP, "run", "-c", config(folder, f"fabric-{name}.json", short(messages)), "--json"])
+            for name in ("bob", "alice")]
+
+
+def whole_transfer(folder):
+    """What went on before has left nothing behind: a transfer goes well."""
+    with contextlib.ExitStack() as stack:
+        bob, alice = (stack.enter_context(host) for host in hosts(folder, 20))
+        equal(alice.wait(120), 0, f"alice: {alice.text()[-2000:]} {alice.text('out')[-500:]}")
+        equal(bob.wait(60), 0, f"bob: {bob.text()[-2000:]}")
+        judge(only_json(alice.text("out")))
+
+
+def descriptors(process):
+    return len(os.listdir(f"/proc/{process.child.pid}/fd"))
+
+
+@case
+def killed_hosts_leave_the_fabric_alive():
+    """Twenty times under traffic, at random moments: one host, the other, or both."""
+    chance = random.Random(SEED)
+    with tempfile.TemporaryDirectory() as folder, Fabric(folder) as fabric:
+        before = descriptors(fabric)
+        for turn in range(20):
+            with contextlib.ExitStack() as stack:
+                both = [stack.enter_context(host) for host in hosts(folder, 10**9)]
+                start = carried(fabric, 0)
+                wait_until("traffic", lambda: not all(h.alive() for h in both)
+                           or carried(fabric, 0) > start + 300000, 60)
+                for host in both:
+                    true(host.alive(), f"turn {turn}: {host.text()[-2000:]}")
+                time.sleep(chance.random() * 0.1)  # not waited for: the moment of the blow
+                victims = both if turn % 3 == 2 else [both[turn % 3]]
+                for victim in victims:
+                    victim.child.send_signal(signal.SIGKILL)
+                for host in both:
+                    code = host.wait(60)
+                    if host not in victims:
+                        equal(code, 1, f"survivor of turn {turn}: {host.text()[-2000:]}")
+                        true("peer" in only_json(host.text("out"))["failure"], host.text("out")[-500:])
+            true(fabric.alive(), f"turn {turn}: {fabric.text()[-2000:]}")
+        whole_transfer(folder)
+        equal(fabric.ctl("check"), {"balanced": True}, "balance")
+        true(descriptors(fabric) < before + 10, f"{before} descriptors became {descriptors(fabric)}")
+        fabric.end()
+
+
+@case
+def clients_that_break_off_their_handshake():
+    """Some before they are even accepted, which the driver alone does not survive."""
+    with tempfile.TemporaryDirectory() as folder, Fabric(folder) as fabric, \
+            memif.Client(f"{folder}/m-memif.sock", 0) as client:
+        equal(client.come_and_go(memif.STEPS),
+              [memif.HELLO, memif.ACK, memif.ACK, memif.ACK, memif.ACK, memif.CONNECTED], "answers")
+        for _ in range(200):
+            client.come_and_go(0)
+        for turn in range(120):
+            # The device may still be busy with the one before, and says so by closing.
+            with contextlib.suppress(ConnectionError):
+                client.come_and_go(turn % (memif.STEPS + 1), turn % 2 == 0)
+            true(fabric.alive(), f"turn {turn}: {fabric.text()[-2000:]}")
+        whole_transfer(folder)
+        fabric.end()
 
 
 @case
