@@ -118,9 +118,7 @@ static int load_create(struct mrc_endpoint *ep, uint32_t load, char *reason)
 /* ---- engines
  * -------------------------------------------------------------------------------------- */
 
-/* As many answers to refused packets as packets of the path MTU fit into the line rate: a QP whose
- * every packet is trimmed may say so for each of them, and no peer gets more out of us. */
-static uint32_t nacks_per_us(const struct mrc_cfg *cfg)
+uint32_t mrc_endpoint_nacks_per_us(const struct mrc_cfg *cfg)
 {
 	const uint64_t most = 1000; /* what the engine takes */
 	uint64_t nb = 1 + cfg->cc.rate_bps / 1000000 / (8ull * cfg->pmtu);
@@ -172,7 +170,7 @@ static void engine_cfg(const struct mrc_endpoint *ep, uint32_t worker, struct mr
 	out->window_psns = cfg->window_psns ? RTE_ALIGN_CEIL(cfg->window_psns, 128u) : psns;
 	out->sent_psns = cfg->sent_psns ? RTE_ALIGN_CEIL(cfg->sent_psns, 128u) : psns;
 	if (cfg->cc.rate_bps != 0)
-		out->nacks_per_us = nacks_per_us(cfg);
+		out->nacks_per_us = mrc_endpoint_nacks_per_us(cfg);
 	out->icrc = cfg->icrc;
 	out->strict_echo = cfg->strict_echo;
 	out->timestamps = cfg->timestamps;

@@ -7,5 +7,8 @@
 
 /* Loads, engines and areas. */
 void mrc_endpoint_unbuild(struct mrc_endpoint *ep);
+/* As many answers to refused packets as packets of the path MTU fit into the line rate: a QP whose
+ * every packet is trimmed may say so for each of them, and no peer gets more out of us. */
+uint32_t mrc_endpoint_nacks_per_us(const struct mrc_cfg *cfg);
 
 #endif
