@@ -407,7 +407,7 @@ static uint32_t ack_upto(
 		psn = mrc_psn_add(psn, (int32_t)len);
 		left -= (int32_t)len;
 	}
-	sentmap_advance(&qp->snt, &s->sent, end, qp->sq_cur != qp->sq_tail);
+	sentmap_advance(&qp->snt, &s->sent, end);
 	if (qp->suspect_ns != 0 && mrc_psn_le(qp->suspect_end, qp->snt.una))
 		qp->suspect_ns = 0;
 	return nb;

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-void sentmap_init(struct sentmap *map, uint16_t *slots, uint32_t nb_slots, mrc_psn_t first)
+void sentmap_init(
+	struct sentmap *map, uint16_t *slots, uint32_t nb_slots, uint32_t nb_evs, mrc_psn_t first)
 {
 	MRC_ASSERT((nb_slots & (nb_slots - 1)) == 0 && nb_slots > 0);
 	*map = (struct sentmap){.una = first,
@@ -11,6 +12,7 @@ void sentmap_init(struct sentmap *map, uint16_t *slots, uint32_t nb_slots, mrc_p
 		.lost_lo = first,
 		.slot_mask = (uint16_t)(nb_slots - 1),
 		.evs = POOL_NONE,
+		.nb_last = (uint16_t)(nb_evs < SENT_EV_TAB ? nb_evs : SENT_EV_TAB),
 		.slots = slots};
 	for (uint32_t i = 0; i < nb_slots; i++)
 		slots[i] = POOL_NONE;
@@ -81,7 +83,7 @@ bool sentmap_extend(struct sentmap *map, struct sent_pools *pools)
 	if (map->evs == POOL_NONE) {
 		map->evs = pool_get(&pools->evs);
 		MRC_ASSERT(map->evs != POOL_NONE);
-		memset(pool_at(&pools->evs, map->evs), 0xFF, sizeof(struct sent_evs));
+		memset(pool_at(&pools->evs, map->evs), 0xFF, map->nb_last * sizeof(uint32_t));
 	}
 	return true;
 }
@@ -194,7 +196,7 @@ bool sentmap_lose(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn)
 	return true;
 }
 
-void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to, bool keep)
+void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to)
 {
 	uint32_t from_chunk = map->una.v >> MAP_CHUNK_SHIFT;
 	uint32_t nb_chunks =
@@ -207,8 +209,6 @@ void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to
 	map->una = to;
 	if (mrc_psn_eq(to, map->next)) {
 		MRC_ASSERT(map->nb_open == 0 && map->book == 0);
-		if (keep && *slot_of(map, to) != POOL_NONE)
-			return;
 		slot_drop(map, pools, slot_of(map, to));
 		drop_evs(map, pools);
 	}

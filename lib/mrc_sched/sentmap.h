@@ -80,11 +80,14 @@ struct sentmap {
 	uint32_t total;   /* nominal bytes of all PSNs before next, modulo 2^32 */
 	uint16_t slot_mask;
 	uint16_t nb_chunks;
-	uint16_t evs; /* id of the QP's struct sent_evs, POOL_NONE while no chunk is held */
+	uint16_t evs;     /* id of the QP's struct sent_evs, POOL_NONE while no chunk is held */
+	uint16_t nb_last; /* places of struct sent_evs in use */
 	uint16_t *slots;
 };
 
-void sentmap_init(struct sentmap *map, uint16_t *slots, uint32_t nb_slots, mrc_psn_t first);
+/* nb_evs: entropy values that packets may name, 0 .. nb_evs - 1. */
+void sentmap_init(
+	struct sentmap *map, uint16_t *slots, uint32_t nb_slots, uint32_t nb_evs, mrc_psn_t first);
 void sentmap_clear(struct sentmap *map, struct sent_pools *pools);
 
 /* Is psn in una .. next-1? */
@@ -236,9 +239,9 @@ static inline uint64_t sentmap_open_word(
 enum sent_was sentmap_ack(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn);
 /* A PSN in flight is declared lost; false when it was lost or acknowledged already. */
 bool sentmap_lose(struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn);
-/* Moves una to `to` (una <= to <= next; all below acknowledged) and gives chunks back: all of them
- * when nothing is outstanding, unless the last one is kept for what is about to be sent. */
-void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to, bool keep);
+/* Moves una to `to` (una <= to <= next; all below acknowledged) and gives chunks back. They go to
+ * the next QP that sends, so that few of them stay in the cache. */
+void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to);
 
 /* Earliest lost PSN; nb_lost > 0. */
 mrc_psn_t sentmap_first_lost(struct sentmap *map, const struct sent_pools *pools);
