@@ -141,41 +141,65 @@ uint32_t plain_tx(struct plain *p, uint64_t now_ns, struct mrc_txbuf *bufs, uint
 
 /* ---- packets in -------------------------------------------------------------------------------*/
 
+enum {
+	EARLY_LEN =
+		256, /* payload up to this is summed before any packet of the batch is handled */
+};
+
 struct seen {
 	struct plain_qp *qp;
 	uint8_t drop; /* enum mrc_drop */
 	uint8_t worker;
+	bool summed, right; /* the ICRC */
 };
 
-/* First pass: decodes, and starts loading the QP. */
-static void look(
+/* First pass: decodes, and starts loading the QP. True: one for the second pass. */
+static inline bool look(
 	struct plain *p, const struct mrc_rxbuf *buf, struct mrc_pkt *pkt, struct seen *seen)
 {
 	uint32_t index;
 
 	MRC_ASSERT(buf->plane < p->cfg.nb_planes);
 	seen->qp = NULL;
+	seen->summed = false;
 	seen->worker = (uint8_t)p->cfg.worker;
 	seen->drop = (uint8_t)mrc_pkt_decode(&p->proto, buf->data, buf->len, pkt);
 	if (seen->drop != MRC_KEEP)
-		return;
+		return false;
 	seen->worker = (uint8_t)mrc_sched_qpn_worker(pkt->dqpn);
 	if (seen->worker != p->cfg.worker)
-		return;
+		return false;
 	if (pkt->flags & MRC_PKT_VLAN && (pkt->vlan_tci & 0xFFF) != 0)
 		seen->drop = MRC_DROP_VLAN_ID;
 	index = pkt->dqpn & PLAIN_INDEX_MASK;
 	if (pkt->dqpn == MRC_QPN_ENDPOINT || index >= p->cfg.max_qps)
-		return;
+		return false;
 	seen->qp = &p->qps[index];
 	__builtin_prefetch(seen->qp);
 	__builtin_prefetch((const uint8_t *)seen->qp + 64);
 	__builtin_prefetch((const uint8_t *)seen->qp + 128);
 	__builtin_prefetch((const uint8_t *)seen->qp + 192);
+	return pkt->payload_len <= EARLY_LEN && (pkt->flags & MRC_PKT_TRIMMED) == 0;
 }
 
-static enum mrc_drop identify(const struct plain *p, const struct plain_qp *qp,
-	const struct mrc_pkt *pkt, const uint8_t *frame)
+/* Second pass: ICRCs of short packets, side by side. */
+static void sum_short(
+	const struct plain *p, const struct mrc_rxbuf *bufs, uint32_t n, struct seen *seen)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mrc_pkt *pkt = &p->scratch[i];
+
+		if (seen[i].drop != MRC_KEEP || seen[i].qp == NULL ||
+			seen[i].qp->qpn != pkt->dqpn || (pkt->flags & MRC_PKT_TRIMMED) != 0 ||
+			pkt->payload_len > EARLY_LEN)
+			continue;
+		seen[i].summed = true;
+		seen[i].right = mrc_pkt_icrc_ok(pkt, bufs[i].data);
+	}
+}
+
+static inline enum mrc_drop identify(const struct plain *p, const struct plain_qp *qp,
+	const struct mrc_pkt *pkt, const uint8_t *frame, const struct seen *seen)
 {
 	if (qp == NULL || qp->qpn == 0)
 		return MRC_DROP_QPN_UNKNOWN;
@@ -188,15 +212,16 @@ static enum mrc_drop identify(const struct plain *p, const struct plain_qp *qp,
 	/* There is nothing that a trimmed packet could cause here. */
 	if (pkt->flags & MRC_PKT_TRIMMED)
 		return MRC_DROP_TRIM_WINDOW;
-	if (p->cfg.icrc && !mrc_pkt_icrc_ok(pkt, frame))
+	if (p->cfg.icrc && !(seen->summed ? seen->right : mrc_pkt_icrc_ok(pkt, frame)))
 		return MRC_DROP_ICRC;
 	return MRC_KEEP;
 }
 
-static enum mrc_drop handle(struct plain *p, uint64_t now_ns, struct plain_qp *qp,
-	const struct mrc_pkt *pkt, const uint8_t *frame)
+static enum mrc_drop handle(struct plain *p, uint64_t now_ns, const struct mrc_pkt *pkt,
+	const uint8_t *frame, const struct seen *seen)
 {
-	enum mrc_drop drop = identify(p, qp, pkt, frame);
+	struct plain_qp *qp = seen->qp;
+	enum mrc_drop drop = identify(p, qp, pkt, frame, seen);
 
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return drop;
@@ -213,9 +238,12 @@ static void batch(struct plain *p, uint64_t now_ns, const struct mrc_rxbuf *bufs
 	struct mrc_rx_verdict *verdict_out)
 {
 	struct seen seen[PLAIN_RX_BATCH];
+	uint32_t nb_short = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		look(p, &bufs[i], &p->scratch[i], &seen[i]);
+		nb_short += look(p, &bufs[i], &p->scratch[i], &seen[i]);
+	if (p->cfg.icrc && nb_short != 0)
+		sum_short(p, bufs, n, seen);
 	for (uint32_t i = 0; i < n; i++) {
 		struct mrc_sched_plane_counters *plane = &p->counters.planes[bufs[i].plane];
 		enum mrc_drop drop = (enum mrc_drop)seen[i].drop;
@@ -231,7 +259,7 @@ static void batch(struct plain *p, uint64_t now_ns, const struct mrc_rxbuf *bufs
 		plane->rx_packets++;
 		plane->rx_bytes += bufs[i].len;
 		if (drop == MRC_KEEP)
-			drop = handle(p, now_ns, seen[i].qp, &p->scratch[i], bufs[i].data);
+			drop = handle(p, now_ns, &p->scratch[i], bufs[i].data, &seen[i]);
 		verdict_out[i].kind = drop == MRC_KEEP ? MRC_RX_CONSUMED : MRC_RX_DROP;
 		verdict_out[i].arg = (uint8_t)drop;
 		if (__builtin_expect(drop != MRC_KEEP, 0))

@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rx.c - packets in. Two passes per batch: decode all and ask the cache for their QPs, then handle
- * one by one: owner, QP, state, addresses, ICRC, and only then the packet's meaning.
+ * rx.c - packets in. Passes per batch: decode all and ask the cache for their QPs, sum those that
+ * are short, then handle one by one: owner, QP, state, addresses, ICRC, and only then the packet's
+ * meaning.
  */
 #include "engine.h"
 
-/* What the first pass learned of a packet. */
+enum {
+	EARLY_LEN =
+		256, /* payload up to this is summed before any packet of the batch is handled */
+};
+
+enum icrc_seen {
+	ICRC_UNSEEN,
+	ICRC_RIGHT,
+	ICRC_WRONG,
+};
+
+/* What the passes before learned of a packet. */
 struct seen {
 	struct mrc_sched_qp *qp;
 	uint8_t drop;   /* enum mrc_drop */
 	uint8_t worker; /* owner */
+	uint8_t icrc;   /* enum icrc_seen */
 };
 
 static enum mrc_drop check_vlan(const struct mrc_sched_plane *port, const struct mrc_pkt *pkt)
@@ -30,30 +43,59 @@ static uint32_t owner_of(const struct mrc_sched *s, const struct mrc_pkt *pkt)
 	return mrc_sched_qpn_worker(pkt->dqpn);
 }
 
-/* First pass: everything that needs no QP; starts loading the QP. */
-static void look(
+/* First pass: everything that needs no QP; starts loading the QP. True: one for the second pass. */
+static inline bool look(
 	struct mrc_sched *s, const struct mrc_rxbuf *buf, struct mrc_pkt *pkt, struct seen *seen)
 {
 	uint32_t index;
 
 	MRC_ASSERT(buf->plane < s->cfg.nb_planes);
 	seen->qp = NULL;
+	seen->icrc = ICRC_UNSEEN;
 	seen->worker = (uint8_t)s->cfg.worker;
 	seen->drop = (uint8_t)mrc_pkt_decode(&s->proto, buf->data, buf->len, pkt);
 	if (seen->drop != MRC_KEEP)
-		return;
+		return false;
 	seen->worker = (uint8_t)owner_of(s, pkt);
 	if (seen->worker != s->cfg.worker)
-		return;
+		return false;
 	seen->drop = (uint8_t)check_vlan(&s->cfg.planes[buf->plane], pkt);
 	index = pkt->dqpn & QPN_INDEX_MASK;
 	if (pkt->dqpn == MRC_QPN_ENDPOINT || index >= s->cfg.max_qps)
-		return;
+		return false;
 	seen->qp = &s->qps[index];
 	__builtin_prefetch(seen->qp);
 	__builtin_prefetch((const uint8_t *)seen->qp + 64);
 	__builtin_prefetch((const uint8_t *)seen->qp + 128);
 	__builtin_prefetch((const uint8_t *)seen->qp + 192);
+	return pkt->payload_len <= EARLY_LEN && (pkt->flags & MRC_PKT_TRIMMED) == 0;
+}
+
+/*
+ * Second pass: ICRCs of short packets for a QP of ours. Each is a chain of dependent steps; side by
+ * side they take half the time that they take between the handling of packets. Long payload is
+ * summed just before it is copied, out of the nearest cache. Says nothing yet: what comes first in
+ * the order of checks decides.
+ */
+static void sum_short(
+	const struct mrc_sched *s, const struct mrc_rxbuf *bufs, uint32_t n, struct seen *seen)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mrc_pkt *pkt = &s->scratch[i];
+
+		if (seen[i].drop != MRC_KEEP || seen[i].qp == NULL ||
+			seen[i].qp->qpn != pkt->dqpn || (pkt->flags & MRC_PKT_TRIMMED) != 0 ||
+			pkt->payload_len > EARLY_LEN)
+			continue;
+		seen[i].icrc = mrc_pkt_icrc_ok(pkt, bufs[i].data) ? ICRC_RIGHT : ICRC_WRONG;
+	}
+}
+
+static inline bool icrc_ok(const struct mrc_pkt *pkt, const uint8_t *frame, const struct seen *seen)
+{
+	if (seen->icrc == ICRC_UNSEEN)
+		return mrc_pkt_icrc_ok(pkt, frame);
+	return seen->icrc == ICRC_RIGHT;
 }
 
 /* May a QP that is not in RTS hear the packet? */
@@ -70,7 +112,7 @@ static enum mrc_drop check_state(const struct mrc_sched_qp *qp, const struct mrc
 
 /* The QP that a packet may speak to. */
 static inline enum mrc_drop identify(struct mrc_sched *s, struct mrc_sched_qp *qp,
-	const struct mrc_pkt *pkt, const uint8_t *frame)
+	const struct mrc_pkt *pkt, const uint8_t *frame, const struct seen *seen)
 {
 	if (qp == NULL || qp->qpn == 0)
 		return MRC_DROP_QPN_UNKNOWN;
@@ -85,16 +127,17 @@ static inline enum mrc_drop identify(struct mrc_sched *s, struct mrc_sched_qp *q
 	if (!mrc_gid_eq(&pkt->dst, &qp->local))
 		return MRC_DROP_ADDR_DEST;
 #ifndef MRC_MUTANT_ICRC
-	if (s->cfg.icrc && (pkt->flags & MRC_PKT_TRIMMED) == 0 && !mrc_pkt_icrc_ok(pkt, frame))
+	if (s->cfg.icrc && (pkt->flags & MRC_PKT_TRIMMED) == 0 && !icrc_ok(pkt, frame, seen))
 		return MRC_DROP_ICRC;
 #endif
 	return MRC_KEEP;
 }
 
-static enum mrc_drop handle_qp(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	const struct mrc_pkt *pkt, const struct mrc_rxbuf *buf)
+static enum mrc_drop handle_qp(struct mrc_sched *s, uint64_t now_ns, const struct mrc_rxbuf *buf,
+	const struct mrc_pkt *pkt, const struct seen *seen)
 {
-	enum mrc_drop drop = identify(s, qp, pkt, buf->data);
+	struct mrc_sched_qp *qp = seen->qp;
+	enum mrc_drop drop = identify(s, qp, pkt, buf->data, seen);
 
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return drop;
@@ -142,7 +185,7 @@ static enum mrc_drop handle(struct mrc_sched *s, uint64_t now_ns, const struct m
 			return MRC_DROP_ICRC;
 		return ep_response(s, now_ns, buf->plane, pkt);
 	}
-	return handle_qp(s, now_ns, seen->qp, pkt, buf);
+	return handle_qp(s, now_ns, buf, pkt, seen);
 }
 
 /* A packet whose QP number names another worker. */
@@ -160,10 +203,13 @@ static void batch(struct mrc_sched *s, uint64_t now_ns, const struct mrc_rxbuf *
 	struct mrc_rx_verdict *verdict_out)
 {
 	struct seen seen[RX_BATCH];
+	uint32_t nb_short = 0;
 
 	MRC_ASSERT(n <= RX_BATCH);
 	for (uint32_t i = 0; i < n; i++)
-		look(s, &bufs[i], &s->scratch[i], &seen[i]);
+		nb_short += look(s, &bufs[i], &s->scratch[i], &seen[i]);
+	if (s->cfg.icrc && nb_short != 0)
+		sum_short(s, bufs, n, seen);
 	for (uint32_t i = 0; i < n; i++) {
 		struct mrc_sched_plane_counters *plane = &s->counters.planes[bufs[i].plane];
 		enum mrc_drop drop;
