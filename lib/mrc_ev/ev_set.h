@@ -84,13 +84,14 @@ struct mrc_ev_set {
 };
 
 /* state.c: the one function that changes a state. */
-void ev_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state state);
+void mrc_ev_change(
+	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state state);
 /* state.c: ends every SKIP whose time has come. */
-void ev_expire_skips(struct mrc_ev_set *set, uint64_t now_ns);
+void mrc_ev_expire_skips(struct mrc_ev_set *set, uint64_t now_ns);
 /* state.c: gives a new GOOD entry its place. */
-void ev_place_good(struct mrc_ev_set *set, uint32_t index);
+void mrc_ev_place_good(struct mrc_ev_set *set, uint32_t index);
 /* event.c */
-void ev_event_push(struct mrc_ev_set *set, uint32_t index, enum mrc_ev_state state);
+void mrc_ev_event_push(struct mrc_ev_set *set, uint32_t index, enum mrc_ev_state state);
 
 /* splitmix64 */
 static inline uint64_t ev_random(struct mrc_ev_set *set)

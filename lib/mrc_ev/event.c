@@ -2,7 +2,7 @@
 /* event.c - what the controller hears. Oldest first; what finds no room is counted. */
 #include "ev_set.h"
 
-void ev_event_push(struct mrc_ev_set *set, uint32_t index, enum mrc_ev_state state)
+void mrc_ev_event_push(struct mrc_ev_set *set, uint32_t index, enum mrc_ev_state state)
 {
 	if (set->event_tail - set->event_head == EV_EVENTS) {
 		set->events_dropped++;

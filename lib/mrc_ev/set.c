@@ -118,7 +118,7 @@ static void fill(struct mrc_ev_set *set, const struct mrc_ev_cfg *cfg)
 		entry->state = MRC_EV_GOOD;
 		entry->plane = set->evs[i].plane;
 		set->counts[entry->plane][0]++;
-		ev_place_good(set, i);
+		mrc_ev_place_good(set, i);
 	}
 	for (uint32_t p = 0; p < set->nb_planes; p++)
 		shuffle_walk(set, &set->planes[p]);

@@ -70,7 +70,7 @@ static void take(struct mrc_ev_set *set, uint32_t index)
 	entry->place = EV_PLACE_NONE;
 }
 
-void ev_place_good(struct mrc_ev_set *set, uint32_t index)
+void mrc_ev_place_good(struct mrc_ev_set *set, uint32_t index)
 {
 	struct ev_plane *plane = &set->planes[set->entries[index].plane];
 
@@ -153,10 +153,10 @@ static void note_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index,
 	if (set->env.trace != NULL)
 		set->env.trace(set->env.ctx, now_ns, MRC_TRACE_EV_STATE, index, old, state);
 	if (state == MRC_EV_ASSUMED_BAD || (serves(state) && !serves(old)))
-		ev_event_push(set, index, state == MRC_EV_SKIP ? MRC_EV_GOOD : state);
+		mrc_ev_event_push(set, index, state == MRC_EV_SKIP ? MRC_EV_GOOD : state);
 }
 
-void ev_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state state)
+void mrc_ev_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state state)
 {
 	struct ev_entry *entry = &set->entries[index];
 	enum mrc_ev_state old = (enum mrc_ev_state)entry->state;
@@ -173,7 +173,7 @@ void ev_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc
 		promote_spare(set, entry->plane);
 	} else if (!serves(old)) {
 		take(set, index);
-		ev_place_good(set, index);
+		mrc_ev_place_good(set, index);
 	}
 	if (state == MRC_EV_SKIP) {
 		if (entry->place == EV_PLACE_WALK)
@@ -185,10 +185,10 @@ void ev_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc
 		note_change(set, now_ns, index, old, state);
 }
 
-void ev_expire_skips(struct mrc_ev_set *set, uint64_t now_ns)
+void mrc_ev_expire_skips(struct mrc_ev_set *set, uint64_t now_ns)
 {
 	while (set->skip_head != EV_NIL && set->entries[set->skip_head].until_ns <= now_ns)
-		ev_change(set, now_ns, set->skip_head, MRC_EV_GOOD);
+		mrc_ev_change(set, now_ns, set->skip_head, MRC_EV_GOOD);
 }
 
 /* A path that eats packets leaves, unless too few would remain in service: then it only skips.
@@ -203,9 +203,9 @@ static void blame(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
 	if (entry->place == EV_PLACE_WALK && set->planes[entry->plane].nb_spare == 0)
 		remain--;
 	if (entry->place == EV_PLACE_WALK && remain < set->min_active)
-		ev_change(set, now_ns, index, MRC_EV_SKIP);
+		mrc_ev_change(set, now_ns, index, MRC_EV_SKIP);
 	else
-		ev_change(set, now_ns, index, MRC_EV_ASSUMED_BAD);
+		mrc_ev_change(set, now_ns, index, MRC_EV_ASSUMED_BAD);
 }
 
 static void probe_answered(
@@ -214,7 +214,7 @@ static void probe_answered(
 	struct ev_entry *entry = &set->entries[index];
 
 	if (++entry->answered >= set->revive_count) {
-		ev_change(set, now_ns, index, revived);
+		mrc_ev_change(set, now_ns, index, revived);
 		return;
 	}
 	entry->interval_ns = set->probe_ns;
@@ -236,7 +236,7 @@ void mrc_ev_feedback(
 	case MRC_EV_FB_MARKED:
 	case MRC_EV_FB_TRIMMED:
 		if (entry->state == MRC_EV_GOOD)
-			ev_change(set, now_ns, index, MRC_EV_SKIP);
+			mrc_ev_change(set, now_ns, index, MRC_EV_SKIP);
 		break;
 	case MRC_EV_FB_ALWAYS_SKIP:
 	case MRC_EV_FB_LOST:
@@ -251,7 +251,7 @@ void mrc_ev_feedback(
 		if (entry->state == MRC_EV_ASSUMED_BAD)
 			probe_answered(set, now_ns, index, MRC_EV_SKIP);
 		else if (entry->state == MRC_EV_GOOD)
-			ev_change(set, now_ns, index, MRC_EV_SKIP);
+			mrc_ev_change(set, now_ns, index, MRC_EV_SKIP);
 		break;
 	case MRC_EV_FB_PROBE_LOST:
 		entry->answered = 0;
@@ -265,7 +265,7 @@ int mrc_ev_set_state(
 {
 	if (index >= set->nb_evs || (state != MRC_EV_GOOD && state != MRC_EV_DENIED))
 		return MRC_ERR_INVAL;
-	ev_change(set, now_ns, index, state);
+	mrc_ev_change(set, now_ns, index, state);
 	return MRC_OK;
 }
 

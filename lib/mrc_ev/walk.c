@@ -91,11 +91,11 @@ static inline uint32_t walk_plane(struct mrc_ev_set *set, struct ev_plane *plane
 		if (!(entry & EV_SKIP_FLAG))
 			return index;
 		if (2 * plane->nb_skip > plane->nb_walk) {
-			ev_change(set, now_ns, index, MRC_EV_GOOD);
+			mrc_ev_change(set, now_ns, index, MRC_EV_GOOD);
 			return index;
 		}
 		if (passed == MRC_EV_NONE) {
-			ev_change(set, now_ns, index, MRC_EV_GOOD);
+			mrc_ev_change(set, now_ns, index, MRC_EV_GOOD);
 			passed = index;
 		}
 	}
@@ -154,7 +154,7 @@ static uint32_t use_avoided(
 		!(planes >> entry->plane & 1))
 		return MRC_EV_NONE;
 	if (entry->state == MRC_EV_SKIP)
-		ev_change(set, now_ns, avoid, MRC_EV_GOOD);
+		mrc_ev_change(set, now_ns, avoid, MRC_EV_GOOD);
 	return avoid;
 }
 
@@ -198,7 +198,7 @@ uint32_t mrc_ev_next(struct mrc_ev_set *set, struct mrc_ev_cursor *cursor, uint6
 	if (__builtin_expect(!cursor->started, 0))
 		start(set, cursor);
 	if (set->skip_head != EV_NIL)
-		ev_expire_skips(set, now_ns);
+		mrc_ev_expire_skips(set, now_ns);
 	if (__builtin_expect(ready == 0, 0))
 		return next_slow(set, cursor, now_ns, planes, avoid);
 	plane = plane_turn(ready, cursor->plane);

@@ -128,3 +128,37 @@ def check_symbols(archives):
     for name, archive in sorted(wanted.items()):
         if name not in own and not PURE_SYMBOLS.fullmatch(name):
             yield f"{archive}: calls {name}"
+
+
+# Modules that are large enough for functions shared between their files under short names.
+SHARING = {"libmrc_sched.a": "lib/mrc_sched", "libmrc_load.a": "lib/mrc_load"}
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def private_names(directory):
+    """What the headers that are not for others declare."""
+    names = set()
+    for name in os.listdir(os.path.join(ROOT, directory)):
+        if name.endswith(".h") and not name.startswith("mrc_"):
+            with open(os.path.join(ROOT, directory, name), encoding="utf-8") as file:
+                names.update(re.findall(r"\b(\w+)\(", strip_c(file.read())))
+    return names
+
+
+def check_names(archives):
+    """Global symbols begin with mrc_; one without is declared in a private header of a module that
+    may share, and no other module has one of the same name."""
+    symbol = re.compile(r"[0-9a-f]{8,16} g.{6} (\S+)\t[0-9a-f]+ (?:\.hidden )?(\S+)")
+    owners = {}
+    for archive in archives:
+        base = os.path.basename(archive)
+        private = private_names(SHARING[base]) if base in SHARING else set()
+        for line in objdump(archive, "-t"):
+            field = symbol.match(line)
+            if not field or field.group(1) == "*UND*" or field.group(2).startswith("mrc_"):
+                continue
+            name = field.group(2)
+            if name not in private:
+                yield f"{base}: global '{name}' does not begin with mrc_"
+            if owners.setdefault(name, base) != base:
+                yield f"{base}: global '{name}' is in {owners[name]} as well"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs rule checks: rules.py [--root DIR] CHECK...; `all` for those that need no build.
 
-The checks of objects (globals, symbols) take the static libraries behind `--`.
+The checks of objects (globals, symbols, names) take the static libraries behind `--`.
 """
 import os
 import sys
@@ -37,6 +37,7 @@ CHECKS = {
 OBJECT_CHECKS = {
     "globals": layers.check_globals,
     "symbols": layers.check_symbols,
+    "names": layers.check_names,
 }
 
 

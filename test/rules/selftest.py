@@ -149,6 +149,10 @@ OBJECTS = [
     (layers.check_globals, "_Thread_local int x;\n", False),
     (layers.check_symbols, "#include <string.h>\nvoid f(char *p) { memset(p, 0, 3); }\n", True),
     (layers.check_symbols, "#include <stdlib.h>\nvoid *f(void) { return malloc(3); }\n", False),
+    (layers.check_names, "int mrc_f(void) { return 1; }\nstatic int g(void) { return mrc_f(); }\n"
+                         "int mrc_h(void) { return g(); }\n", True),
+    (layers.check_names, "int f(void) { return 1; }\n", False),
+    (layers.check_names, "extern int mrc_x;\nint x;\n", False),
     (layers.check_symbols, "#include <time.h>\nlong f(void) { return time(0); }\n", False),
 ]
 
