@@ -119,6 +119,7 @@ static int take_all(struct mrc_fabric *f)
 	uint32_t slots = 16, nodes = 2 * f->nb_links + c->max_faults;
 	struct wheel_node *wheel_nodes;
 	struct wheel_level *levels;
+	uint32_t *cells;
 
 	while (slots < 2 * c->max_addrs)
 		slots *= 2;
@@ -134,11 +135,12 @@ static int take_all(struct mrc_fabric *f)
 	f->salts = take(f, (uint64_t)c->nb_planes * switches, sizeof(*f->salts));
 	wheel_nodes = take(f, nodes, sizeof(*wheel_nodes));
 	levels = take(f, WHEEL_LEVELS, sizeof(*levels));
+	cells = take(f, mrc_fabric_wheel_nb_cells(nodes), sizeof(*cells));
 	if (f->links == NULL || f->pkts == NULL || f->cold == NULL || f->inboxes == NULL ||
 		f->faults == NULL || f->fault_bits == NULL || f->addrs == NULL ||
-		f->salts == NULL || wheel_nodes == NULL || levels == NULL)
+		f->salts == NULL || wheel_nodes == NULL || levels == NULL || cells == NULL)
 		return MRC_ERR_NOMEM;
-	mrc_fabric_wheel_init(&f->wheel, wheel_nodes, nodes, levels);
+	mrc_fabric_wheel_init(&f->wheel, wheel_nodes, nodes, levels, cells);
 	f->fault_node = 2 * f->nb_links;
 	return MRC_OK;
 }

@@ -3,8 +3,13 @@
  * wheel.h - the event queue: events in order of (time, order of insertion), each O(1).
  *
  * A hierarchical wheel with slots of one nanosecond at the lowest level, so that one slot holds
- * one instant and appending to its list keeps the order of insertion; nothing is ever sorted. An
- * event is a node number; a node is in the wheel at most once.
+ * one instant and appending to it keeps the order of insertion; nothing is ever sorted. An event is
+ * a node number; a node is in the wheel at most once.
+ *
+ * What a slot holds is in cells of 4 bytes, 15 to a cache line with the way to the next line in the
+ * 16th: whoever takes out the events of an instant has to wait for one line in 15 events. A list
+ * through the nodes would have to wait for each. The price is that taking a node out of the middle
+ * costs its slot's length; faults and reordering do that, packets do not.
  */
 #ifndef WHEEL_H
 #define WHEEL_H
@@ -14,17 +19,26 @@
 
 #include "mrc_env.h"
 
-#define WHEEL_BITS    12
-#define WHEEL_SLOTS   (1u << WHEEL_BITS)
-#define WHEEL_LEVELS  6 /* 12 bits each cover all of 64 */
-#define WHEEL_NONE    UINT32_MAX
-#define WHEEL_CLAIMED (UINT32_MAX - 1)
+#define WHEEL_BITS   12
+#define WHEEL_SLOTS  (1u << WHEEL_BITS)
+#define WHEEL_LEVELS 6 /* 12 bits each cover all of 64 */
+#define WHEEL_NONE   UINT32_MAX
+
+#define WHEEL_LINE 16u /* cells of a cache line */
+
+enum wheel_state {
+	WHEEL_OUT,
+	WHEEL_IN,
+	WHEEL_CLAIMED,
+};
 
 struct wheel_node {
 	uint64_t at_ns;
-	uint32_t next, prev; /* prev == own number: not in the wheel; WHEEL_CLAIMED */
+	uint32_t state; /* enum wheel_state */
 };
 
+/* Cells head .. tail-1, along the lines; head WHEEL_NONE: empty. A tail at the end of a line stays
+ * there until there is something to add. */
 struct wheel_slot {
 	uint32_t head, tail;
 };
@@ -39,11 +53,21 @@ struct wheel {
 	uint64_t cur_ns; /* nothing in the wheel is earlier */
 	struct wheel_node *nodes;
 	struct wheel_level *levels;
+	uint32_t *cells;
+	uint32_t free_line; /* its first cell, which holds the next one's; WHEEL_NONE ends */
 };
 
-/* nodes: nb_nodes entries, levels: WHEEL_LEVELS entries, both the caller's. */
+/* Cells that this many nodes need: a line for each slot in use, full ones, and both once more for
+ * the slot that is being spread. */
+static inline uint32_t mrc_fabric_wheel_nb_cells(uint32_t nb_nodes)
+{
+	return (nb_nodes + 2 * (nb_nodes / (WHEEL_LINE - 1)) + 4) * WHEEL_LINE;
+}
+
+/* nodes: nb_nodes entries, levels: WHEEL_LEVELS entries, cells: mrc_fabric_wheel_nb_cells entries
+ * at a multiple of 64 bytes, all the caller's. */
 void mrc_fabric_wheel_init(struct wheel *wheel, struct wheel_node *nodes, uint32_t nb_nodes,
-	struct wheel_level *levels);
+	struct wheel_level *levels, uint32_t *cells);
 bool mrc_fabric_wheel_has(const struct wheel *wheel, uint32_t node);
 /* The node must not be in the wheel; a time in the past counts as cur_ns. */
 void mrc_fabric_wheel_add(struct wheel *wheel, uint32_t node, uint64_t at_ns);

@@ -22,6 +22,8 @@ struct reference {
 static struct wheel wheel;
 static struct wheel_node nodes[NB_NODES];
 static struct wheel_level levels[WHEEL_LEVELS];
+/* mrc_fabric_wheel_nb_cells(NB_NODES) */
+static uint32_t cells[(NB_NODES + 2 * (NB_NODES / 15) + 4) * WHEEL_LINE];
 static struct reference refs[NB_NODES];
 
 static uint32_t first(void)
@@ -72,7 +74,13 @@ static void pop(struct test_env *te)
 		assert_int_equal(wheel.cur_ns, now_ns);
 		return;
 	}
-	assert_int_equal(mrc_fabric_wheel_pop(&wheel, now_ns), want);
+	if (test_random_below(te, 2) == 0) {
+		assert_int_equal(mrc_fabric_wheel_pop(&wheel, now_ns), want);
+	} else {
+		assert_int_equal(mrc_fabric_wheel_claim(&wheel, now_ns), want);
+		assert_true(mrc_fabric_wheel_has(&wheel, want));
+		assert_true(mrc_fabric_wheel_settle(&wheel, want));
+	}
 	assert_int_equal(wheel.cur_ns, refs[want].at_ns);
 	refs[want].in = false;
 }
@@ -82,7 +90,7 @@ static void order_is_time_then_insertion(void **state)
 	struct test_env te;
 
 	test_env_init(&te, 7);
-	mrc_fabric_wheel_init(&wheel, nodes, NB_NODES, levels);
+	mrc_fabric_wheel_init(&wheel, nodes, NB_NODES, levels, cells);
 	for (uint64_t round = 0; round < NB_ROUNDS; round++) {
 		uint32_t i = test_random_below(&te, NB_NODES);
 
@@ -97,9 +105,36 @@ static void order_is_time_then_insertion(void **state)
 	}
 }
 
+/* Claims keep the order, leave what joins the instant for later, and end when the node is removed.
+ */
+static void claims(void **state)
+{
+	mrc_fabric_wheel_init(&wheel, nodes, NB_NODES, levels, cells);
+	for (uint32_t i = 1; i <= 4; i++)
+		mrc_fabric_wheel_add(&wheel, i, 700);
+	mrc_fabric_wheel_add(&wheel, 9, 701);
+	assert_int_equal(mrc_fabric_wheel_claim_due(&wheel), WHEEL_NONE);
+	assert_int_equal(mrc_fabric_wheel_claim(&wheel, 699), WHEEL_NONE);
+	assert_int_equal(mrc_fabric_wheel_claim(&wheel, 700), 1);
+	assert_int_equal(mrc_fabric_wheel_claim_due(&wheel), 2);
+	assert_int_equal(mrc_fabric_wheel_claim_due(&wheel), 3);
+	assert_true(mrc_fabric_wheel_settle(&wheel, 1));
+	mrc_fabric_wheel_add(&wheel, 1, 700);
+	assert_true(mrc_fabric_wheel_has(&wheel, 3));
+	mrc_fabric_wheel_remove(&wheel, 3);
+	assert_false(mrc_fabric_wheel_has(&wheel, 3));
+	assert_true(mrc_fabric_wheel_settle(&wheel, 2));
+	assert_false(mrc_fabric_wheel_settle(&wheel, 3));
+	assert_int_equal(mrc_fabric_wheel_claim_due(&wheel), 4);
+	assert_int_equal(mrc_fabric_wheel_claim_due(&wheel), 1);
+	assert_int_equal(mrc_fabric_wheel_claim_due(&wheel), WHEEL_NONE);
+	assert_int_equal(mrc_fabric_wheel_claim(&wheel, 800), 9);
+	assert_int_equal(wheel.cur_ns, 701);
+}
+
 static void time_in_the_past_is_now(void **state)
 {
-	mrc_fabric_wheel_init(&wheel, nodes, NB_NODES, levels);
+	mrc_fabric_wheel_init(&wheel, nodes, NB_NODES, levels, cells);
 	assert_int_equal(mrc_fabric_wheel_pop(&wheel, 5000), WHEEL_NONE);
 	mrc_fabric_wheel_add(&wheel, 3, 10);
 	assert_int_equal(mrc_fabric_wheel_next(&wheel), 5000);
@@ -108,7 +143,7 @@ static void time_in_the_past_is_now(void **state)
 
 static void last_instant(void **state)
 {
-	mrc_fabric_wheel_init(&wheel, nodes, NB_NODES, levels);
+	mrc_fabric_wheel_init(&wheel, nodes, NB_NODES, levels, cells);
 	mrc_fabric_wheel_add(&wheel, 1, UINT64_MAX - 1);
 	assert_int_equal(mrc_fabric_wheel_next(&wheel), UINT64_MAX - 1);
 	assert_int_equal(mrc_fabric_wheel_pop(&wheel, UINT64_MAX - 2), WHEEL_NONE);
@@ -119,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(order_is_time_then_insertion),
+		cmocka_unit_test(claims),
 		cmocka_unit_test(time_in_the_past_is_now),
 		cmocka_unit_test(last_instant),
 	};
