@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <rte_alarm.h>
@@ -221,72 +222,129 @@ uint32_t mrc_eal_hugepages_free_mib(void)
 	return (uint32_t)(kib / 1024);
 }
 
-/* Keeps the last non-empty line of what EAL said. */
-static void last_line(const char *text, char *out, uint32_t room)
+/* Copies the line that begins at `text` without spaces around it; returns where the next begins. */
+static const char *line_take(const char *text, char *out, uint32_t room)
 {
-	const char *end = text + strlen(text);
-	const char *begin;
+	const char *end = text + strcspn(text, "\n");
+	const char *last = end;
 
-	while (end > text && (end[-1] == '\n' || end[-1] == ' '))
-		end--;
-	begin = end;
-	while (begin > text && begin[-1] != '\n')
-		begin--;
-	snprintf(out, room, "%.*s", (int)(end - begin), begin);
+	while (text < last && *text == ' ')
+		text++;
+	while (last > text && last[-1] == ' ')
+		last--;
+	snprintf(out, room, "%.*s", (int)(last - text), text);
+	return *end == '\n' ? end + 1 : end;
+}
+
+/* What getopt printed about an option, without the program's name. */
+static bool option_line(const char *text, char *out, uint32_t room)
+{
+	char line[256];
+
+	while (*text != '\0') {
+		const char *colon;
+
+		text = line_take(text, line, sizeof(line));
+		if (strstr(line, "option") == NULL || strchr(line, '\'') == NULL ||
+			strncmp(line, "EAL", 3) == 0)
+			continue;
+		colon = strstr(line, ": ");
+		snprintf(out, room, "%s", colon != NULL ? colon + 2 : line);
+		return true;
+	}
+	return false;
+}
+
+/* The first thing that EAL complained of is the cause; what follows only says that it gave up. */
+static void cause_find(const char *printed, const char *said, char *out, uint32_t room)
+{
+	out[0] = '\0';
+	if (option_line(printed, out, room))
+		return;
+	while (*said != '\0' && (out[0] == '\0' || strstr(out, "'command line'") != NULL))
+		said = line_take(said, out, room);
+	if (out[0] == '\0' && *printed != '\0')
+		line_take(printed, out, room);
 }
 
 /*
- * EAL prints its whole usage to standard output when an argument is wrong; one line says it too.
- * Returns what hushed_end takes. "--log-level=help" is asked for and ends the process.
+ * EAL prints its whole usage, and getopt its complaints, when an argument is wrong; one line says
+ * it too. While it starts, both streams go to a file in memory.
  */
-static int hushed_begin(const struct mrc_eal_args *args)
-{
-	int kept, null;
+struct hush {
+	int out, err, file;
+};
 
+static void hushed_begin(const struct mrc_eal_args *args, struct hush *hush)
+{
+	*hush = (struct hush){-1, -1, -1};
+	/* "--log-level=help" is asked for and ends the process. */
 	for (int i = 0; i < args->argc; i++)
 		if (strstr(args->argv[i], "help"))
-			return -1;
+			return;
 	fflush(stdout);
-	kept = dup(STDOUT_FILENO);
-	null = kept < 0 ? -1 : open("/dev/null", O_WRONLY);
-	if (null >= 0) {
-		dup2(null, STDOUT_FILENO);
-		close(null);
-	}
-	return kept;
+	fflush(stderr);
+	hush->file = memfd_create("eal", MFD_CLOEXEC);
+	hush->out = dup(STDOUT_FILENO);
+	hush->err = dup(STDERR_FILENO);
+	if (hush->file < 0 || hush->out < 0 || hush->err < 0)
+		return;
+	dup2(hush->file, STDOUT_FILENO);
+	dup2(hush->file, STDERR_FILENO);
 }
 
-static void hushed_end(int kept)
+/* Gives the streams back; out: what was printed meanwhile. */
+static void hushed_end(struct hush *hush, char *out, size_t room)
 {
-	if (kept < 0)
-		return;
+	ssize_t len = 0;
+
 	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	close(kept);
+	fflush(stderr);
+	if (hush->out >= 0)
+		dup2(hush->out, STDOUT_FILENO);
+	if (hush->err >= 0)
+		dup2(hush->err, STDERR_FILENO);
+	if (hush->file >= 0)
+		len = pread(hush->file, out, room - 1, 0);
+	out[len > 0 ? len : 0] = '\0';
+	for (int i = 0; i < 3; i++) {
+		const int fd = i == 0 ? hush->out : i == 1 ? hush->err : hush->file;
+
+		if (fd >= 0)
+			close(fd);
+	}
 }
 
 int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room)
 {
-	char *said = NULL;
+	char *said = NULL, printed[2048];
 	size_t said_len = 0;
 	FILE *sink = open_memstream(&said, &said_len);
-	int used, kept = hushed_begin(args);
+	struct hush hush;
+	int used;
 
+	hushed_begin(args, &hush);
 	if (sink)
 		rte_openlog_stream(sink);
 	/* EAL reorders its vector, doubles an entry and keeps pointers into it: it gets one of its
 	 * own, which lives until mrc_eal_args_free. */
 	memcpy(args->given, args->argv, sizeof(args->given));
 	used = rte_eal_init(args->argc, args->given);
-	hushed_end(kept);
+	hushed_end(&hush, printed, sizeof(printed));
 	rte_openlog_stream(NULL);
 	if (sink)
 		fclose(sink);
 	if (used < 0) {
-		if (said && said[0])
-			last_line(said, reason_out, room);
-		else
+		cause_find(printed, said ? said : "", reason_out, room);
+		if (reason_out[0] == '\0')
 			snprintf(reason_out, room, "%s", rte_strerror(rte_errno));
+	} else if (used + 1 < args->argc) {
+		/* It moved what is no option behind the options. */
+		snprintf(reason_out, room, "\"%s\" is no option", args->given[used + 1]);
+		/* The process ends; drivers that were not opened do not all bear to be cleaned up.
+		 */
+		mrc_eal_stop(false);
+		used = -1;
 	}
 	free(said);
 	return used < 0 ? MRC_ERR_INVAL : MRC_OK;

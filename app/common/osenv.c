@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "osenv.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +11,7 @@ enum {
 	PAGE_LEN = 4096,
 	LARGE_PAGE_LEN = 2 << 20,
 	LARGE_FROM = 256 << 10, /* smaller blocks come from malloc */
+	ASK_FROM = 64 << 20,    /* larger ones are worth a look at what is available */
 };
 
 static size_t round_up(size_t len, size_t unit)
@@ -17,13 +19,28 @@ static size_t round_up(size_t len, size_t unit)
 	return (len + unit - 1) / unit * unit;
 }
 
+uint64_t mrc_osmem_available(void)
+{
+	unsigned long long kib = 0;
+	char line[128];
+	FILE *file = fopen("/proc/meminfo", "r");
+
+	while (file != NULL && kib == 0 && fgets(line, sizeof(line), file) != NULL)
+		(void)!sscanf(line, "MemAvailable: %llu kB", &kib);
+	if (file != NULL)
+		fclose(file);
+	return kib != 0 ? kib * 1024 : UINT64_MAX;
+}
+
 void *mrc_osmem_alloc(size_t len)
 {
-	size_t want = round_up(len, LARGE_PAGE_LEN);
-	uint8_t *mem = mmap(NULL, want + LARGE_PAGE_LEN, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	size_t skip;
+	size_t want = round_up(len, LARGE_PAGE_LEN), skip;
+	uint8_t *mem;
 
+	if (want < len || (want >= ASK_FROM && want > mrc_osmem_available()))
+		return NULL;
+	mem = mmap(NULL, want + LARGE_PAGE_LEN, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mem == MAP_FAILED)
 		return NULL;
 	/* Cut to an aligned piece, so that large pages fit. */

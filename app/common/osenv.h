@@ -22,7 +22,10 @@ struct mrc_osenv {
 
 void mrc_osenv_init(struct mrc_osenv *osenv);
 
-/* Zeroed memory on transparent large pages, or NULL. Touches every page: no fault later. */
+/* Bytes that the machine can still give to processes; UINT64_MAX when it does not say. */
+uint64_t mrc_osmem_available(void);
+/* Zeroed memory on transparent large pages, or NULL, also when it is more than is available: then
+ * the kernel would end some process. Touches every page: no fault later. */
 void *mrc_osmem_alloc(size_t len);
 void mrc_osmem_free(void *mem, size_t len);
 

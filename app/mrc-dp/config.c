@@ -214,8 +214,9 @@ static const struct mrc_ctl_field ev_fields[] = {
 	MRC_CTL_UINT("active", struct mrc_cfg_ev, nb_active, 0, 1024),
 	MRC_CTL_UINT("min_active", struct mrc_cfg_ev, min_active, 0, MRC_EV_MAX),
 	TIME("skip", struct mrc_cfg_ev, skip_ns),
-	TIME("probe", struct mrc_cfg_ev, probe_ns),
-	TIME("probe_max", struct mrc_cfg_ev, probe_max_ns),
+	MRC_CTL_UNIT("probe", struct mrc_cfg_ev, probe_ns, MRC_CTL_UNIT_TIME, 1, 86400 * SECOND_NS),
+	MRC_CTL_UNIT("probe_max", struct mrc_cfg_ev, probe_max_ns, MRC_CTL_UNIT_TIME, 1,
+		86400 * SECOND_NS),
 	MRC_CTL_UINT("revive", struct mrc_cfg_ev, revive_count, 1, 100),
 	MRC_CTL_END,
 };

@@ -191,6 +191,51 @@ static int addresses_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg)
 	return MRC_OK;
 }
 
+/* Frames of one end must be those that the other one takes, where nothing in between changes them.
+ */
+static int tags_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg)
+{
+	for (uint32_t p = 0; p < cfg->endpoints[0].nb_planes; p++) {
+		const struct mrc_cfg_plane *a = &cfg->endpoints[0].planes[p];
+		const struct mrc_cfg_plane *b = &cfg->endpoints[1].planes[p];
+		char key[KEY_LEN];
+
+		if (b->link == MRC_LINK_DEVICE ||
+			(a->vlan_set == b->vlan_set && a->vlan == b->vlan))
+			continue;
+		return mrc_ctl_fail_key(ctx, plane_key(key, 1, p, "vlan"),
+			"differs from that of endpoints[0].planes[%u]; the planes are joined: give "
+			"both the same",
+			p);
+	}
+	return MRC_OK;
+}
+
+/* Two captures would write over each other. */
+static int captures_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg)
+{
+	const char *seen[MRC_CFG_MAX_ENDPOINT * MRC_MAX_PLANES];
+	uint32_t nb = 0;
+
+	for (uint32_t e = 0; e < cfg->nb_endpoints; e++)
+		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++) {
+			const char *path = cfg->endpoints[e].planes[p].capture;
+			char key[KEY_LEN];
+
+			for (uint32_t i = 0; i < nb && path[0] != '\0'; i++)
+				if (strcmp(seen[i], path) == 0)
+					return mrc_ctl_fail_key(ctx,
+						plane_key(key, e, p, "capture"),
+						"\"%s\" is the file of another plane too; give "
+						"each "
+						"its own",
+						path);
+			if (path[0] != '\0')
+				seen[nb++] = path;
+		}
+	return MRC_OK;
+}
+
 static int endpoints_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 {
 	const struct mrc_cfg_endpoint *a = &cfg->endpoints[0], *b = &cfg->endpoints[1];
@@ -219,7 +264,7 @@ static int endpoints_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 		return mrc_ctl_fail_key(ctx, "endpoints[1].planes",
 			"%u planes, but endpoints[0] has %u; give both the same number",
 			b->nb_planes, a->nb_planes);
-	return MRC_OK;
+	return tags_check(ctx, cfg);
 }
 
 /* SRv6 wants paths on every plane of an IPv6 endpoint, and only SRv6 has a use for them. */
@@ -277,6 +322,13 @@ static int ev_resolve(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 		return mrc_ctl_fail_key(ctx, "ev.per_plane",
 			"%u on %u planes are %u entropy values, at most %u; lower it",
 			cfg->ev.nb_per_plane, cfg->endpoints[0].nb_planes, total, MRC_EV_MAX);
+	if (cfg->ev.nb_active != 0)
+		total = cfg->ev.nb_active * cfg->endpoints[0].nb_planes;
+	if (cfg->ev.min_active > total)
+		return mrc_ctl_fail_key(ctx, "ev.min_active",
+			"%u of %u entropy values in use on all planes; lower it or raise "
+			"\"per_plane\"",
+			cfg->ev.min_active, total);
 	return MRC_OK;
 }
 
@@ -359,6 +411,8 @@ int mrc_cfg_check(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 
 	if (!err)
 		err = endpoints_check(ctx, cfg);
+	if (!err)
+		err = captures_check(ctx, cfg);
 	for (uint32_t e = 0; e < cfg->nb_endpoints && !err; e++)
 		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes && !err; p++)
 			err = plane_check(ctx, cfg, e, p);

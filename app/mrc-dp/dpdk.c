@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "endpoint.h"
+#include "osenv.h"
 
 static char vdev_texts[MRC_CFG_MAX_ENDPOINT * MRC_MAX_PLANES][MRC_DEVICE_TEXT + 64];
 
@@ -59,6 +60,13 @@ int mrc_dpdk_start(const struct mrc_cfg *cfg, const char *const *cli_args, uint3
 	plan.hugepages = cfg->hugepages == MRC_HUGE_YES ||
 			 (cfg->hugepages == MRC_HUGE_AUTO &&
 				 mrc_eal_hugepages_free_mib() >= plan.memory_mib);
+	if (!plan.hugepages && plan.memory_mib > mrc_osmem_available() >> 20) {
+		snprintf(reason_out, MRC_REASON,
+			"memory.mib: %u MiB are wanted and %llu available; lower it, or what it "
+			"follows from: \"workers\", \"descriptors\", \"fabric.packets\"",
+			plan.memory_mib, (unsigned long long)(mrc_osmem_available() >> 20));
+		return MRC_ERR_TOOBIG;
+	}
 	err = mrc_eal_args_build(args_out, &plan);
 	if (err) {
 		snprintf(reason_out, MRC_REASON, "eal: %s",

@@ -238,7 +238,8 @@ static int engine_create(struct mrc_endpoint *ep, uint32_t worker, char *reason)
 		return mrc_refuse(reason,
 			"endpoints[%u]: cannot create the engine for %u QPs: %s; lower \"qps\" or "
 			"\"qp.mpr\"",
-			ep->index, cfg.max_qps, mrc_err_text(err));
+			ep->index, cfg.max_qps,
+			err == MRC_ERR_INVAL ? "that is more than one takes" : mrc_err_text(err));
 	for (uint32_t p = 0; p < w->nb_planes; p++) {
 		w->planes[p].up = ep->ports[p].link_up;
 		mrc_sched_plane_set(

@@ -47,7 +47,10 @@ int mrc_handshake_local(
 	int err = offers ? MRC_OK : MRC_ERR_NOMEM;
 
 	eps[1].spared = &eps[0].source;
-	for (uint32_t e = 0; e < 2 && !err; e++) {
+	for (uint32_t i = 0; i < 2 && !err; i++) {
+		/* The larger memory first: what does not fit is refused before anything is filled.
+		 * A file to send comes before one to store, which must not be the same. */
+		const uint32_t e = workload->file_len != 0 ? i : 1 - i;
 		struct mrc_workload wl = *workload;
 
 		wl.cfg.role = e == 0 ? MRC_CFG_REQUESTER : MRC_CFG_RESPONDER;

@@ -10,6 +10,7 @@
 #include "eal.h"
 #include "fab_config.h"
 #include "fab_loop.h"
+#include "osenv.h"
 
 enum {
 	EXIT_GOOD = 0,
@@ -159,6 +160,13 @@ static int eal_up(const struct options *o, const struct mrc_fab_cfg *cfg, struct
 	snprintf(t->prefix, sizeof(t->prefix), "mrc-fabric-%d", (int)getpid());
 	plan.lcores =
 		cfg->lcores[0] != '\0' ? cfg->lcores : lcore_default(t->lcores, sizeof(t->lcores));
+	if (!plan.hugepages && plan.memory_mib > mrc_osmem_available() >> 20) {
+		snprintf(text, sizeof(text),
+			"memory.mib: %u MiB are wanted and %llu available; lower it, or "
+			"\"fabric.packets\" and \"descriptors\"",
+			plan.memory_mib, (unsigned long long)(mrc_osmem_available() >> 20));
+		return complain(o->config, EXIT_CONFIG, text);
+	}
 	if (mrc_eal_args_build(args, &plan) != MRC_OK)
 		return complain(o->config, EXIT_CONFIG, "eal: too many arguments or devices");
 	if (mrc_eal_start(args, reason, sizeof(reason)) == MRC_OK)

@@ -101,6 +101,23 @@ WRONG = [
                                            put("endpoints", 0, "address", "10.0.0.1")(d),
                                            put("endpoints", 1, "address", "10.0.0.2")(d)),
      ["ev.mode", "stev"]),
+    ("more EVs kept than there are", put("ev", {"min_active": 4000}), ["ev.min_active", "4000"]),
+    ("probes without pause", put("ev", {"probe": 0}), ["ev.probe", "0"]),
+    ("SRv6 without paths", put("ev", {"mode": "srv6"}), ["endpoints[0].planes[0].paths", "missing"]),
+    ("one file for two captures",
+     put("endpoints", 0, "planes", [{"device": "fabric", "capture": "/tmp/x"}] * 2),
+     ["endpoints[0].planes[1].capture", "/tmp/x"]),
+    ("tags differ", put("endpoints", 1, "planes", [PLANE, {"device": "fabric", "vlan": 7}]),
+     ["endpoints[1].planes[1].vlan"]),
+    ("queue pairs without end", device("net_af_packet0,iface=lo,qpairs=999999"), ["qpairs=999999", "16"]),
+    ("memif argument unknown", device("net_memif0,rsise=10"), ["rsise=10", "rsize"]),
+    ("memif buffers too small", device("net_memif0,bsize=100"), ["bsize=100"]),
+    ("more memory than there is", put("memory", {"mib": 1 << 20}), ["memory.mib", "available"]),
+    ("messages larger than memory", lambda d: d["workload"].update(message="1GiB", depth=4096, qps=4),
+     ["workload", "message", "depth"]),
+    ("EAL does not know", put("eal", ["--bogus"]), ["eal", "--bogus"]),
+    ("lcore that is not there", put("lcores", "99"), ["lcores", "99"]),
+    ("lcores that are none", put("lcores", "0-"), ["lcores", "0-"]),
     ("file that is not there", put("workload", "file", "/nonexistent/file"), ["/nonexistent/file"]),
 ]
 
@@ -154,6 +171,14 @@ def file_too_large():
 def nested_too_deep():
     with tempfile.TemporaryDirectory() as folder:
         refused(write_json(folder, "deep.json", "[" * 1000 + "]" * 1000), [])
+
+
+@case
+def words_that_are_no_option():
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_json(folder, "good.json", GOOD)
+        for words in (["forty"], ["--forty"], ["-l", "99"], ["-y"]):
+            refused(path, [words[-1].strip("-")], words)
 
 
 @case

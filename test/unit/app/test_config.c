@@ -44,7 +44,8 @@ static const char full[] =
 	"   \"neighbours\": [{\"address\": \"fd00::2\", \"plane\": 0,"
 	"     \"mac\": \"02:00:00:00:00:02\"}]},"
 	"  {\"name\": \"b\", \"address\": \"fd00::2\","
-	"   \"planes\": [{\"device\": \"fabric\", \"paths\": [\"fcbb:bb00:1001::\"]}]}],"
+	"   \"planes\": [{\"device\": \"fabric\", \"vlan\": 5, \"paths\": "
+	"[\"fcbb:bb00:1001::\"]}]}],"
 	" \"fabric\": {\"leaves\": 2, \"spines\": 2, \"hosts_per_leaf\": 1, \"rate\": \"1Gbps\","
 	"   \"delay\": \"5us\", \"switch_delay\": \"1us\", \"forward\": \"srv6\", \"srv6_decap\": "
 	"true,"
@@ -104,7 +105,7 @@ static void every_key_is_taken(void **state)
 	assert_int_equal(cfg->endpoints[1].lcores[0], -1);
 	assert_int_equal(cfg->endpoints[1].nb_workers, 1);
 	assert_true(cfg->endpoints[0].planes[0].vlan_set);
-	assert_false(cfg->endpoints[1].planes[0].vlan_set);
+	assert_int_equal(cfg->endpoints[1].planes[0].vlan_prio, 0);
 	assert_int_equal(cfg->fabric.faults[0].at_ns, 1000000000);
 	assert_int_equal(cfg->fabric.faults[0].fault.where.spine, 1);
 	assert_int_equal(cfg->fabric.faults[0].fault.burst, 4);
@@ -208,6 +209,16 @@ static const struct {
 	{TWO(PLANE("fabric"), PLANE("fabric"),
 		 ", \"ev\": {\"probe\": \"1s\", \"probe_max\": \"1ms\"}"),
 		"probe_max", "raise"},
+	{TWO(PLANE("fabric"), PLANE("fabric"), ", \"ev\": {\"probe\": 0}"), "ev.probe", "1"},
+	{TWO(PLANE("fabric"), PLANE("fabric"), ", \"ev\": {\"min_active\": 33}"), "ev.min_active",
+		"of 32"},
+	{TWO(PLANE("fabric"), PLANE("fabric"), ", \"ev\": {\"min_active\": 9, \"active\": 8}"),
+		"ev.min_active", "of 8"},
+	{TWO(PLANE("fabric"), "\"planes\": [{\"device\": \"fabric\", \"vlan\": 5}]", ""),
+		"endpoints[1].planes[0].vlan", "the same"},
+	{TWO("\"planes\": [{\"device\": \"fabric\", \"capture\": \"/tmp/x\"}]",
+		 "\"planes\": [{\"device\": \"fabric\", \"capture\": \"/tmp/x\"}]", ""),
+		"endpoints[1].planes[0].capture", "its own"},
 	{TWO(PLANE("fabric"), PLANE("fabric"), ", \"pmtu\": 1500"), "pmtu", "1024"},
 	{TWO("\"planes\": [{\"device\": \"fabric\", \"mtu\": 1500}]", PLANE("fabric"), ""),
 		"endpoints[0].planes[0].mtu", "pmtu"},
