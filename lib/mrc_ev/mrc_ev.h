@@ -101,7 +101,7 @@ void mrc_ev_destroy(struct mrc_ev_set *set);
 /*
  * Index of the EV for the next packet, or MRC_EV_NONE when none may be used now. Planes take equal
  * turns; inside a plane each usable EV is visited once per pass, one pass give or take a sixteenth
- * after its last use (in one pass of 256, at random, the order is drawn anew).
+ * after its last use (in one pass of 1024, at random, the order is drawn anew).
  * A SKIP entry that the walk meets becomes GOOD but is passed, one per call; when more than half of
  * a plane's entries are SKIP nothing is passed (congestion is everywhere, avoiding it is the
  * window's task). Without any GOOD or SKIP entry on a usable plane an ASSUMED_BAD one is used

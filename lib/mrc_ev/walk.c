@@ -16,7 +16,7 @@
 
 #define STEP_BITS 12
 #define STEP_MASK ((1u << STEP_BITS) - 1)
-#define REDRAW    256u /* passes that an order lasts, on average; a power of two */
+#define REDRAW    1024u /* passes that an order lasts, on average; a power of two */
 
 _Static_assert(MRC_EV_MAX <= STEP_MASK + 1, "a step must reach every slot");
 

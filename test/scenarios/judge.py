@@ -4,129 +4,11 @@
 Rates and times are those of the emulated fabric. C is the format ceiling: what the planes carry of
 payload when every packet is full. T is the unloaded round trip across a spine.
 """
-import random
 import statistics
 
-HEAD = 14 + 8 + 12 + 4 + 4 + 16 + 4  # Ethernet, UDP, BTH, METH, TSETH, RETH, ICRC
-
-
-class Mark:
-    def __init__(self, text, mark, measured, ok, command=""):
-        self.text, self.mark, self.measured, self.ok = text, mark, str(measured), bool(ok)
-        self.command = command
-
-    def verdict(self, scenario):
-        if self.ok:
-            return "pass"
-        for part, reason in scenario.not_yet.items():
-            if part in self.text:
-                return f"not yet: {reason}"
-        return "FAIL"
-
-
-class Variant:
-    def __init__(self, name, file, sets=None, trace=False, scales=True):
-        self.name, self.file, self.sets = name, file, sets or {}
-        self.trace, self.scales = trace, scales
-
-    def settings(self, seed):
-        return self.sets(seed) if callable(self.sets) else self.sets
-
-
-class Scenario:
-    def __init__(self, name, title, source, variants, judge, not_yet=None, gated=False):
-        self.name, self.title, self.source = name, title, source
-        self.variants, self.judge = variants, judge
-        self.not_yet, self.gated = not_yet or {}, gated
-
-
-# ---- helpers
-
-def packet_len(pmtu=4096, srv6=True, overhead=24):
-    return HEAD + 40 + (40 if srv6 else 0) + pmtu + overhead
-
-
-def ceiling(planes, gbps, pmtu=4096, srv6=True):
-    """Gb/s"""
-    return planes * gbps * pmtu / packet_len(pmtu, srv6)
-
-
-def fault(kind, at, until=0, **more):
-    f = {"kind": kind, "at": int(at)}
-    if until:
-        f["for"] = int(until - at)
-    f.update(more)
-    return f
-
-
-def cut(kind, plane, leaf, spine, at, until=0, **more):
-    return fault(kind, at, until, plane=plane, leaf=leaf, spine=spine, **more)
-
-
-US = 1000
-MS = 1000000
-
-
-def between(result, column, start_us, end_us):
-    s = result["series"]
-    return [v for t, v in zip(s["t_us"], s[column]) if start_us < t <= end_us]
-
-
-def mean(values):
-    return sum(values) / len(values) if values else 0.0
-
-
-def bins(result, column, start_us, end_us, width_us):
-    """Means over consecutive windows."""
-    out, t = [], start_us
-    while t + width_us <= end_us:
-        out.append(mean(between(result, column, t, t + width_us)))
-        t += width_us
-    return out
-
-
-def worst(results, value, low=True):
-    values = [value(r) for r in results]
-    return min(values) if low else max(values)
-
-
-def at_least(text, results, value, mark, unit="", digits=2):
-    v = worst(results, value)
-    bad = min(results, key=value)
-    return Mark(text, f">= {mark:.{digits}f}{unit}", f"{v:.{digits}f}{unit}", v >= mark,
-                bad.get("command", ""))
-
-
-def at_most(text, results, value, mark, unit="", digits=2):
-    v = worst(results, value, False)
-    bad = max(results, key=value)
-    return Mark(text, f"<= {mark:.{digits}f}{unit}", f"{v:.{digits}f}{unit}", v <= mark,
-                bad.get("command", ""))
-
-
-def within(text, results, value, lo, hi, unit="", digits=2):
-    values = [value(r) for r in results]
-    ok = all(lo <= v <= hi for v in values)
-    measured = f"{min(values):.{digits}f} .. {max(values):.{digits}f}{unit}"
-    return Mark(text, f"{lo:.{digits}f} .. {hi:.{digits}f}{unit}", measured, ok,
-                results[0].get("command", ""))
-
-
-def steady_min(r):
-    return r["goodput"]["steady_gbps"]["min"]
-
-
-def qp_errors(r):
-    return r["engine"]["qp_errors"]
-
-
-def no_errors(results):
-    runs = [r for many in results.values() for r in many if "engine" in r]
-    return at_most("QPs in error, all runs", runs, qp_errors, 0, digits=0)
-
-
-def seeded(seed, name):
-    return random.Random(f"{name} {seed}")
+from marks import (MS, US, Mark, Scenario, Variant, at_least, at_most, between, bins, ceiling, cut,
+                   fault, mean, no_errors, seeded, steady_min, within, worst)
+import repair
 
 
 # ---- S1
@@ -722,82 +604,11 @@ def cal_judge(res):
     return marks + [no_errors(res)]
 
 
-# ---- repair of single losses
-
-REPAIR_LOAD = {"alone": {"load.message": 4096, "load.depth": 1, "load.flows": [[0, 0, 4, "16MiB"]]},
-               "messages of 16": {"load.message": "64KiB", "load.depth": 1},
-               "full rate": {}}
-REPAIR_PLACES = {"uplink": "leaf_up", "spine": "leaf_down", "last hop": "host_down"}
-REPAIR_EVS = (24, 36, 40, 48)
-
-
-def repair_fault(kind, where):
-    return fault(kind, 0, direction=where, packets="data", nth=500, count=1, period=397, max_hits=40)
-
-
-def repair_sets(**sets):
-    """The round trip differs from seed to seed, so that no phase of it is met every time."""
-    return lambda seed: {"fabric.delay": 993 + 7 * seed, **sets}
-
-
-def repair_variants():
-    out = []
-    for load, sets in REPAIR_LOAD.items():
-        for place, where in REPAIR_PLACES.items():
-            out.append(Variant(f"trimmed, {place}, {load}", "repair.json", repair_sets(
-                faults=[repair_fault("trim", where)], **sets)))
-    # A queue that trims: three hosts of a leaf meet on its uplinks.
-    out.append(Variant("trimmed, queue", "repair.json", repair_sets(**{
-        "fabric.links": [{"direction": "leaf_up", "trim_at": 12000}],
-        "load.message": "128KiB", "load.depth": 1,
-        "load.flows": [[0, h, 4 + h, "64MiB"] for h in range(3)]})))
-    for evs in REPAIR_EVS:
-        out.append(Variant(f"order {evs}", "repair.json", repair_sets(**{
-            "faults": [repair_fault("loss", "leaf_up")], "ev.count": evs, "ev.min_active": evs})))
-    return out
-
-
-def repair_times(runs):
-    """(median, P99) in unloaded round trips, how many."""
-    times = sorted(t / (1000 * r["rtt_us"]) for r in runs for t, _ in r["repair"]["list_ns"])
-    at = [times[min(len(times) - 1, int(len(times) * q))] if times else 0 for q in (0.5, 0.99)]
-    return at[0], at[1], len(times)
-
-
-def repair_mark(text, runs, median, p99, least=20):
-    """A mark of None is only reported."""
-    m, p, n = repair_times(runs)
-    ok = n >= least and (median is None or m <= median) and (p99 is None or p <= p99)
-    want = ", ".join("-" if x is None else f"<= {x:.2f} T" for x in (median, p99))
-    return Mark(text, want, f"{m:.3f}, {p:.3f} T of {n}", ok, runs[0].get("command", ""))
-
-
-def repair_judge(res):
-    marks = []
-    for load in REPAIR_LOAD:
-        for place in REPAIR_PLACES:
-            first = place == "uplink"
-            marks.append(repair_mark(
-                f"trimmed at the {place}, {load}: median, P99", res[f"trimmed, {place}, {load}"],
-                1.5 if first and load != "full rate" else None,
-                1.5 if first and load == "alone" else None))
-    marks.append(repair_mark("trimmed by the queue of an uplink: median, P99",
-                             res["trimmed, queue"], None, None))
-    for evs in REPAIR_EVS:
-        runs = res[f"order {evs}"]
-        each = 1000 * runs[0]["rtt_us"] / (packet_len(srv6=False) * 8 / 400) / evs
-        marks.append(repair_mark(f"path order, {each:.2f} packets per value: median, P99", runs,
-                                 2 if each > 2.4 else None, 2 if each > 2.4 else None))
-    runs = [r for many in res.values() for r in many]
-    marks.append(at_most("timer expiries, all runs", runs, lambda r: r["engine"]["timeouts"], 0,
-                         digits=0))
-    return marks + [no_errors(res)]
-
-
 SCENARIOS = [
     Scenario("cal", "Calibration against the published NSCC reference runs", "htsim", cal_variants(),
              cal_judge, gated=True),
-    Scenario("repair", "Repair of single losses", "-", repair_variants(), repair_judge, gated=True),
+    Scenario("repair", "Repair of single losses", "-", repair.variants(),
+             repair.judge, gated=True),
     Scenario("s01", "Clean pair sweep", "E5", s01_variants(), s01_judge, gated=True),
     Scenario("s02", "Permutation at full uplinks", "E21", [
         Variant("1 QP", "s02.json"), Variant("8 QPs", "s02.json", {"load.qps": 8, "load.depth": 2}),

@@ -16,7 +16,7 @@
 
 enum {
 	NB_TRIALS = 100,
-	MANY_TRIALS = 400, /* where one order of the walk in 256 is still seen beside P99 */
+	MANY_TRIALS = 400, /* a new order in one pass of 1024 is not within P99 */
 	NB_PKTS = 400,
 	FIRST_LOST = 150, /* and the 60 behind it; the walk is in its third pass */
 	PMTU = 4096,
