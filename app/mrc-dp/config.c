@@ -203,6 +203,10 @@ static int ev_check(struct mrc_ctl_ctx *ctx, void *obj)
 		return mrc_ctl_fail_key(ctx, "active",
 			"%u of %u per plane; must not exceed \"per_plane\"", ev->nb_active,
 			ev->nb_per_plane);
+	if (ev->skip_ns > MRC_EV_SKIP_LIMIT_NS)
+		return mrc_ctl_fail_key(ctx, "skip", "is longer than 18 years; lower it");
+	if (ev->skip_max_ns != MRC_CFG_EV_SKIPS && ev->skip_max_ns > MRC_EV_SKIP_LIMIT_NS)
+		return mrc_ctl_fail_key(ctx, "skip_max", "is longer than 18 years; lower it");
 	if (ev->probe_max_ns < ev->probe_ns)
 		return mrc_ctl_fail_key(ctx, "probe_max", "is shorter than \"probe\"; raise it");
 	return MRC_OK;
@@ -214,6 +218,7 @@ static const struct mrc_ctl_field ev_fields[] = {
 	MRC_CTL_UINT("active", struct mrc_cfg_ev, nb_active, 0, 1024),
 	MRC_CTL_UINT("min_active", struct mrc_cfg_ev, min_active, 0, MRC_EV_MAX),
 	TIME("skip", struct mrc_cfg_ev, skip_ns),
+	TIME("skip_max", struct mrc_cfg_ev, skip_max_ns),
 	MRC_CTL_UNIT("probe", struct mrc_cfg_ev, probe_ns, MRC_CTL_UNIT_TIME, 1, 86400 * SECOND_NS),
 	MRC_CTL_UNIT("probe_max", struct mrc_cfg_ev, probe_max_ns, MRC_CTL_UNIT_TIME, 1,
 		86400 * SECOND_NS),

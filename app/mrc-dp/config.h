@@ -86,10 +86,11 @@ enum mrc_cfg_role {
 
 struct mrc_cfg_ev {
 	enum mrc_ev_mode mode;
-	uint32_t nb_per_plane; /* entropy values per plane, spares included */
-	uint32_t nb_active;    /* of them in use per plane; 0 = all */
-	uint32_t min_active;   /* of the whole set; 0 = default */
-	uint64_t skip_ns, probe_ns, probe_max_ns;
+	uint32_t nb_per_plane;         /* entropy values per plane, spares included */
+	uint32_t nb_active;            /* of them in use per plane; 0 = all */
+	uint32_t min_active;           /* of the whole set; 0 = default */
+	uint64_t skip_ns, skip_max_ns; /* as in struct mrc_ev_cfg */
+	uint64_t probe_ns, probe_max_ns;
 	uint32_t revive_count;
 };
 

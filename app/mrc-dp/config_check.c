@@ -303,6 +303,12 @@ static int ev_resolve(struct mrc_ctl_ctx *ctx, struct mrc_cfg *cfg)
 	const bool v4 = mrc_gid_is_v4(&cfg->endpoints[0].address);
 	uint32_t total = cfg->ev.nb_per_plane * cfg->endpoints[0].nb_planes;
 
+	if (cfg->ev.skip_ns == 0)
+		cfg->ev.skip_ns = cfg->cc.base_rtt_ns;
+	if (cfg->ev.skip_max_ns == MRC_CFG_EV_SKIPS)
+		cfg->ev.skip_max_ns = cfg->ev.skip_ns > MRC_EV_SKIP_LIMIT_NS / MRC_EV_SKIPS
+					      ? MRC_EV_SKIP_LIMIT_NS
+					      : MRC_EV_SKIPS * cfg->ev.skip_ns;
 	if ((uint32_t)cfg->ev.mode == MRC_CFG_EV_AUTO)
 		cfg->ev.mode = v4 ? MRC_EV_MODE_UDP : MRC_EV_MODE_STEV;
 	if (v4 && cfg->ev.mode == MRC_EV_MODE_STEV)
@@ -444,7 +450,7 @@ static void cfg_default(struct mrc_cfg *cfg)
 		(struct mrc_cfg_engine){.access_errors = 1, .back_pressure = true, .probes = true};
 	cfg->ev = (struct mrc_cfg_ev){.mode = (enum mrc_ev_mode)MRC_CFG_EV_AUTO,
 		.nb_per_plane = 32,
-		.skip_ns = ev.skip_ns,
+		.skip_max_ns = MRC_CFG_EV_SKIPS,
 		.probe_ns = ev.probe_ns,
 		.probe_max_ns = ev.probe_max_ns,
 		.revive_count = ev.revive_count};

@@ -6,7 +6,8 @@
 #include "config.h"
 #include "ctl_decode.h"
 
-#define MRC_CFG_EV_AUTO 255u /* STEV over IPv6, UDP over IPv4 */
+#define MRC_CFG_EV_SKIPS UINT64_MAX /* MRC_EV_SKIPS times "skip" */
+#define MRC_CFG_EV_AUTO  255u       /* STEV over IPv6, UDP over IPv4 */
 
 /* The out-of-band section as the file spells it. */
 struct mrc_cfg_oob_file {

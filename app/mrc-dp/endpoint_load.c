@@ -216,6 +216,7 @@ static int ev_create(struct mrc_endpoint *ep, struct mrc_worker *w)
 	cfg.min_active = ev->min_active;
 	cfg.nb_planes = (uint8_t)nb_planes;
 	cfg.skip_ns = ev->skip_ns;
+	cfg.skip_max_ns = ev->skip_max_ns;
 	cfg.probe_ns = ev->probe_ns;
 	cfg.probe_max_ns = ev->probe_max_ns;
 	cfg.revive_count = (uint8_t)ev->revive_count;

@@ -16,7 +16,6 @@
 #include "mrc_ev.h"
 
 #define EV_SKIP_FLAG 0x8000u /* in a walk list: the entry is SKIP */
-#define EV_NIL       0xFFFFu /* end of the SKIP queue */
 #define EV_FETCH_LEN 5120u   /* of the entries: all of a set of 70 */
 #define EV_EVENTS    256u    /* undelivered events kept, a power of two */
 
@@ -35,20 +34,22 @@ struct ev_plane {
 	uint16_t nb_skip;  /* entries of walk that are SKIP */
 	uint16_t quota;    /* entries that walk should have: the active ones of the configuration */
 	uint16_t nb_spare; /* entries of spare */
+	uint32_t nb_marks; /* marks that entries of the plane learned from */
 	uint16_t *spare;
 };
 
 /* One entry, apart from its value. */
 struct ev_entry {
-	uint8_t state;      /* enum mrc_ev_state */
-	uint8_t place;      /* enum ev_place */
-	uint8_t plane;      /* copy of the value's */
-	uint8_t answered;   /* ASSUMED_BAD: probes answered in a row */
-	uint16_t pos;       /* index in the array of its place */
-	uint16_t skip_prev; /* SKIP: neighbours in the queue of SKIP entries, oldest first */
-	uint16_t skip_next;
-	uint64_t until_ns;    /* SKIP: when it ends; ASSUMED_BAD: when the next probe is due */
-	uint64_t interval_ns; /* ASSUMED_BAD: what follows the next probe */
+	uint8_t state;    /* enum mrc_ev_state */
+	uint8_t place;    /* enum ev_place */
+	uint8_t plane;    /* copy of the value's */
+	uint8_t answered; /* ASSUMED_BAD: probes answered in a row */
+	uint16_t pos;     /* index in the array of its place */
+	uint32_t marks;   /* nb_marks of the plane when it learned last */
+	/* SKIP: its earliest end. GOOD: end of the last SKIP. ASSUMED_BAD: next probe is due. */
+	uint64_t until_ns;
+	/* SKIP, GOOD: how long it rests. ASSUMED_BAD: what follows the next probe. */
+	uint64_t interval_ns;
 };
 
 struct ev_event {
@@ -60,7 +61,6 @@ struct ev_event {
 struct mrc_ev_set {
 	uint32_t ready;  /* planes that are usable and have something to walk */
 	uint32_t usable; /* planes said to be usable */
-	uint16_t skip_head, skip_tail;
 	uint32_t nb_evs;
 	uint32_t nb_walk; /* over all planes */
 	uint32_t nb_bad;
@@ -68,7 +68,7 @@ struct mrc_ev_set {
 	uint32_t min_active;
 	uint8_t nb_planes;
 	uint8_t revive_count;
-	uint64_t skip_ns, probe_ns, probe_max_ns;
+	uint64_t skip_ns, skip_max_ns, probe_ns, probe_max_ns;
 	uint64_t rng;         /* orders of passes; seeded at create */
 	uint64_t deadline_ns; /* earliest until_ns among the bad ones, or earlier */
 	struct ev_plane planes[MRC_MAX_PLANES];
@@ -86,8 +86,6 @@ struct mrc_ev_set {
 /* state.c: the one function that changes a state. */
 void mrc_ev_change(
 	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state state);
-/* state.c: ends every SKIP whose time has come. */
-void mrc_ev_expire_skips(struct mrc_ev_set *set, uint64_t now_ns);
 /* state.c: gives a new GOOD entry its place. */
 void mrc_ev_place_good(struct mrc_ev_set *set, uint32_t index);
 /* event.c */

@@ -8,8 +8,8 @@
  * one thread.
  *
  *          SKIP_ONCE, trimmed (not last hop)
- *    GOOD ----------------------------------> SKIP ----> GOOD (the walk meets it, or skip_ns
- * passed) |                                        |
+ *    GOOD ----------------------------------> SKIP ----> GOOD (the walk has met it and its time is
+ *      |                                        |              over)
  *      +-- ALWAYS_SKIP, lost, timeout ----------+--> ASSUMED_BAD
  *
  *    ASSUMED_BAD --- revive_count probes answered ---> GOOD, or SKIP when the last one was marked
@@ -27,6 +27,9 @@
 
 #define MRC_EV_NONE 0xFFFFu /* "no entropy value" wherever an index is returned or taken */
 #define MRC_EV_MAX  4096u   /* most entries of one set */
+
+#define MRC_EV_SKIPS         32u /* skip_max_ns is so many skip_ns unless somebody says otherwise */
+#define MRC_EV_SKIP_LIMIT_NS (UINT64_C(1) << 59) /* of skip_ns and of skip_max_ns */
 
 enum mrc_ev_mode {
 	MRC_EV_MODE_UDP,  /* 16 bits: UDP source port */
@@ -62,7 +65,10 @@ struct mrc_ev_cfg {
 	 * per plane, but never more than half of nb_active. */
 	uint32_t min_active;
 	uint8_t nb_planes; /* 1 .. MRC_MAX_PLANES */
-	uint64_t skip_ns;  /* a SKIP ends after this at the latest; about one RTT */
+	/* About one RTT: a mark that comes sooner than this after a SKIP is about a packet from
+	 * before it. A SKIP that has to be longer than one pass begins with half of it. */
+	uint64_t skip_ns;
+	uint64_t skip_max_ns; /* the longest SKIP; 0: marks and trims do not matter */
 	uint64_t
 		probe_ns; /* interval of probes to an ASSUMED_BAD EV, doubling up to probe_max_ns */
 	uint64_t probe_max_ns;
@@ -102,10 +108,11 @@ void mrc_ev_destroy(struct mrc_ev_set *set);
  * Index of the EV for the next packet, or MRC_EV_NONE when none may be used now. Planes take equal
  * turns; inside a plane each usable EV is visited once per pass, one pass give or take a sixteenth
  * after its last use (in one pass of 1024, at random, the order is drawn anew).
- * A SKIP entry that the walk meets becomes GOOD but is passed, one per call; when more than half of
- * a plane's entries are SKIP nothing is passed (congestion is everywhere, avoiding it is the
- * window's task). Without any GOOD or SKIP entry on a usable plane an ASSUMED_BAD one is used
- * (prefer sending to silence), never a DENIED one.
+ * A SKIP entry that the walk meets is passed; one per call becomes GOOD by that, if its time is
+ * over. Its time is nothing at first, and grows while it is marked again and others are not. When
+ * more than half of a plane's entries are SKIP nothing is passed (congestion is everywhere,
+ * avoiding it is the window's task). Without any GOOD or SKIP entry on a usable plane an
+ * ASSUMED_BAD one is used (prefer sending to silence), never a DENIED one.
  *
  * planes: bit p set = plane p may be used now (carrier, neighbour known, not back-pressured). A
  * plane that is missing here but usable by mrc_ev_plane counts as busy for a moment: the answer is

@@ -7,11 +7,12 @@
 
 void mrc_ev_cfg_default(struct mrc_ev_cfg *cfg_out)
 {
-	/* Nobody published these; the values are the usual starting points: a SKIP lasts about one
-	 * round trip, a bad path is probed every millisecond at first and ten times a second later,
-	 * three answers in a row revive it. */
+	/* Nobody published these; the values are the usual starting points: the round trip is 12 us
+	 * and the longest SKIP 32 of them, a bad path is probed every millisecond at first and ten
+	 * times a second later, three answers in a row revive it. */
 	*cfg_out = (struct mrc_ev_cfg){
 		.skip_ns = 12000,
+		.skip_max_ns = MRC_EV_SKIPS * 12000,
 		.probe_ns = 1000000,
 		.probe_max_ns = 100000000,
 		.revive_count = 3,
@@ -51,6 +52,8 @@ static bool cfg_valid(const struct mrc_ev_cfg *cfg)
 		return false;
 	if (cfg->nb_active > cfg->nb_evs || cfg->revive_count == 0 || cfg->probe_ns == 0 ||
 		cfg->probe_max_ns < cfg->probe_ns)
+		return false;
+	if (cfg->skip_ns > MRC_EV_SKIP_LIMIT_NS || cfg->skip_max_ns > MRC_EV_SKIP_LIMIT_NS)
 		return false;
 	if (cfg->min_active > (cfg->nb_active ? cfg->nb_active : cfg->nb_evs))
 		return false;
@@ -148,9 +151,9 @@ int mrc_ev_create(
 	set->nb_evs = cfg->nb_evs;
 	set->nb_planes = cfg->nb_planes;
 	set->usable = (1u << cfg->nb_planes) - 1;
-	set->skip_head = set->skip_tail = EV_NIL;
 	set->deadline_ns = UINT64_MAX;
 	set->skip_ns = cfg->skip_ns;
+	set->skip_max_ns = cfg->skip_max_ns;
 	set->probe_ns = cfg->probe_ns;
 	set->probe_max_ns = cfg->probe_max_ns;
 	set->revive_count = cfg->revive_count;

@@ -2,6 +2,8 @@
 /* state.c - the state machine of mrc_ev.h: what feedback and the controller make of an entry. */
 #include "ev_set.h"
 
+#define REST_FORGET 16
+
 static void plane_resize(struct mrc_ev_set *set, uint32_t p, int by)
 {
 	struct ev_plane *plane = &set->planes[p];
@@ -47,7 +49,7 @@ static void take(struct mrc_ev_set *set, uint32_t index)
 {
 	struct ev_entry *entry = &set->entries[index];
 	struct ev_plane *plane = &set->planes[entry->plane];
-	uint16_t moved = EV_NIL;
+	uint16_t moved = MRC_EV_NONE;
 
 	switch ((enum ev_place)entry->place) {
 	case EV_PLACE_WALK:
@@ -98,31 +100,17 @@ static void skip_begin(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
 	MRC_ASSERT(entry->place == EV_PLACE_WALK);
 	plane->walk[entry->pos] |= EV_SKIP_FLAG;
 	plane->nb_skip++;
-	entry->until_ns = now_ns + set->skip_ns;
-	entry->skip_next = EV_NIL;
-	entry->skip_prev = set->skip_tail;
-	if (set->skip_tail == EV_NIL)
-		set->skip_head = (uint16_t)index;
-	else
-		set->entries[set->skip_tail].skip_next = (uint16_t)index;
-	set->skip_tail = (uint16_t)index;
+	entry->until_ns = now_ns + entry->interval_ns;
 }
 
-static void skip_end(struct mrc_ev_set *set, uint32_t index)
+static void skip_end(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
 {
 	struct ev_entry *entry = &set->entries[index];
 	struct ev_plane *plane = &set->planes[entry->plane];
 
 	plane->walk[entry->pos] &= (uint16_t)~EV_SKIP_FLAG;
 	plane->nb_skip--;
-	if (entry->skip_prev == EV_NIL)
-		set->skip_head = entry->skip_next;
-	else
-		set->entries[entry->skip_prev].skip_next = entry->skip_next;
-	if (entry->skip_next == EV_NIL)
-		set->skip_tail = entry->skip_prev;
-	else
-		set->entries[entry->skip_next].skip_prev = entry->skip_prev;
+	entry->until_ns = now_ns;
 }
 
 static void bad_begin(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
@@ -165,7 +153,7 @@ void mrc_ev_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum
 	if (old == state)
 		return;
 	if (old == MRC_EV_SKIP)
-		skip_end(set, index);
+		skip_end(set, now_ns, index);
 	if (!serves(state)) {
 		take(set, index);
 		if (state == MRC_EV_ASSUMED_BAD)
@@ -173,6 +161,8 @@ void mrc_ev_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum
 		promote_spare(set, entry->plane);
 	} else if (!serves(old)) {
 		take(set, index);
+		entry->until_ns = now_ns;
+		entry->interval_ns = 0;
 		mrc_ev_place_good(set, index);
 	}
 	if (state == MRC_EV_SKIP) {
@@ -185,10 +175,39 @@ void mrc_ev_change(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum
 		note_change(set, now_ns, index, old, state);
 }
 
-void mrc_ev_expire_skips(struct mrc_ev_set *set, uint64_t now_ns)
+/* A path that is worse than the others rests longer each time. */
+static uint64_t rest_longer(const struct mrc_ev_set *set, uint64_t rest_ns, bool trimmed)
 {
-	while (set->skip_head != EV_NIL && set->entries[set->skip_head].until_ns <= now_ns)
-		mrc_ev_change(set, now_ns, set->skip_head, MRC_EV_GOOD);
+	if (rest_ns < set->skip_ns / 4)
+		rest_ns = set->skip_ns / 4;
+	rest_ns *= trimmed ? 8 : 2;
+	return rest_ns > set->skip_max_ns ? set->skip_max_ns : rest_ns;
+}
+
+/*
+ * How long a path rests that got a mark, or lost a payload to trimming, which says it louder.
+ *
+ * Marks on many paths of a plane say that there is too much traffic. That is the window's affair:
+ * such paths are passed once and no more, because what one does not take the others get on top. A
+ * path that is marked again while few others are is worse than they are: its rest grows until its
+ * part of the packets is what it can carry.
+ */
+static void learn_rest(
+	struct mrc_ev_set *set, uint64_t now_ns, struct ev_entry *entry, bool trimmed)
+{
+	struct ev_plane *plane = &set->planes[entry->plane];
+	uint64_t since_ns = now_ns - entry->until_ns;
+	uint32_t others = plane->nb_marks - entry->marks;
+
+	if (since_ns < set->skip_ns)
+		return; /* the packet left before the last rest */
+	if (since_ns > REST_FORGET * (entry->interval_ns + set->skip_ns))
+		entry->interval_ns = 0;
+	if (4 * others < plane->nb_walk)
+		entry->interval_ns = rest_longer(set, entry->interval_ns, trimmed);
+	else if (2 * others + 1 >= plane->nb_walk)
+		entry->interval_ns /= 4;
+	entry->marks = ++plane->nb_marks;
 }
 
 /* A path that eats packets leaves, unless too few would remain in service: then it only skips.
@@ -235,8 +254,10 @@ void mrc_ev_feedback(
 		break; /* data does not revive a bad path, only probes do; a SKIP runs its course */
 	case MRC_EV_FB_MARKED:
 	case MRC_EV_FB_TRIMMED:
-		if (entry->state == MRC_EV_GOOD)
-			mrc_ev_change(set, now_ns, index, MRC_EV_SKIP);
+		if (entry->state != MRC_EV_GOOD || set->skip_max_ns == 0)
+			break;
+		learn_rest(set, now_ns, entry, what == MRC_EV_FB_TRIMMED);
+		mrc_ev_change(set, now_ns, index, MRC_EV_SKIP);
 		break;
 	case MRC_EV_FB_ALWAYS_SKIP:
 	case MRC_EV_FB_LOST:

@@ -65,6 +65,20 @@ static inline uint32_t step(struct mrc_ev_set *set, const struct ev_plane *plane
 	return slot;
 }
 
+/* The walk meets a SKIP entry: may the packet use it? The first one that a packet passes is
+ * GOOD from now on if it has rested; met by the same packet once more, there was nothing better. */
+static __attribute__((noinline)) bool meet_skip(struct mrc_ev_set *set,
+	const struct ev_plane *plane, uint64_t now_ns, uint32_t index, uint32_t passed)
+{
+	if (2 * plane->nb_skip > plane->nb_walk || index == passed) {
+		mrc_ev_change(set, now_ns, index, MRC_EV_GOOD);
+		return true;
+	}
+	if (passed == MRC_EV_NONE && set->entries[index].until_ns <= now_ns)
+		mrc_ev_change(set, now_ns, index, MRC_EV_GOOD);
+	return false;
+}
+
 /*
  * Next entry of one plane, or MRC_EV_NONE when it holds nothing but `avoid`. Ends: with more than
  * half SKIP the first one met is taken, otherwise at least one other is GOOD, or becomes so when it
@@ -90,14 +104,10 @@ static inline uint32_t walk_plane(struct mrc_ev_set *set, struct ev_plane *plane
 			continue;
 		if (!(entry & EV_SKIP_FLAG))
 			return index;
-		if (2 * plane->nb_skip > plane->nb_walk) {
-			mrc_ev_change(set, now_ns, index, MRC_EV_GOOD);
+		if (meet_skip(set, plane, now_ns, index, passed))
 			return index;
-		}
-		if (passed == MRC_EV_NONE) {
-			mrc_ev_change(set, now_ns, index, MRC_EV_GOOD);
+		if (passed == MRC_EV_NONE)
 			passed = index;
-		}
 	}
 }
 
@@ -197,8 +207,6 @@ uint32_t mrc_ev_next(struct mrc_ev_set *set, struct mrc_ev_cursor *cursor, uint6
 
 	if (__builtin_expect(!cursor->started, 0))
 		start(set, cursor);
-	if (set->skip_head != EV_NIL)
-		mrc_ev_expire_skips(set, now_ns);
 	if (__builtin_expect(ready == 0, 0))
 		return next_slow(set, cursor, now_ns, planes, avoid);
 	plane = plane_turn(ready, cursor->plane);

@@ -259,6 +259,8 @@ struct mrc_ev_set *sim_ev_create(struct sim *sim, uint32_t src, uint32_t dst, bo
 	cfg.min_active = single ? 0 : ev->min_active;
 	cfg.nb_planes = (uint8_t)sim->sc->fabric.planes;
 	cfg.skip_ns = ev->skip_ns != 0 ? ev->skip_ns : scenario_rtt_ns(sim->sc);
+	cfg.skip_max_ns =
+		ev->skip_max_ns != SIM_EV_SKIPS ? ev->skip_max_ns : MRC_EV_SKIPS * cfg.skip_ns;
 	cfg.probe_ns = ev->probe_ns != 0 ? ev->probe_ns : cfg.probe_ns;
 	cfg.probe_max_ns = ev->probe_max_ns != 0 ? ev->probe_max_ns : cfg.probe_max_ns;
 	if (cfg.probe_max_ns < cfg.probe_ns)

@@ -187,6 +187,7 @@ static const struct mrc_ctl_field ev_fields[] = {
 	MRC_CTL_UINT("spares", struct sim_ev, spares, 0, MRC_EV_MAX - 1),
 	MRC_CTL_UINT("min_active", struct sim_ev, min_active, 0, MRC_EV_MAX),
 	TIME("skip", struct sim_ev, skip_ns),
+	TIME("skip_max", struct sim_ev, skip_max_ns),
 	TIME("probe", struct sim_ev, probe_ns),
 	TIME("probe_max", struct sim_ev, probe_max_ns),
 	MRC_CTL_UINT("revive", struct sim_ev, revive, 1, 255),

@@ -67,11 +67,15 @@ struct sim_host_cfg {
 	uint32_t nacks_per_us; /* of one QP; SIM_AUTO: as many as packets fit into the ports */
 };
 
+#define SIM_EV_SKIPS UINT64_MAX
+
 struct sim_ev {
 	enum mrc_ev_mode mode;
 	uint32_t count, spares; /* per peer, over all planes */
 	uint32_t min_active;
-	uint64_t skip_ns, probe_ns, probe_max_ns; /* 0: by the round trip, default, default */
+	uint64_t skip_ns;                /* 0: the unloaded round trip */
+	uint64_t skip_max_ns;            /* SIM_EV_SKIPS: MRC_EV_SKIPS times skip_ns */
+	uint64_t probe_ns, probe_max_ns; /* 0: default */
 	uint32_t revive;
 };
 

@@ -41,7 +41,8 @@ static void scenario_default(struct scenario *sc)
 		.probes = true,
 		.nic_packets = SIM_AUTO,
 		.nacks_per_us = SIM_AUTO};
-	sc->ev = (struct sim_ev){.mode = MRC_EV_MODE_STEV, .count = 64, .revive = 3};
+	sc->ev = (struct sim_ev){
+		.mode = MRC_EV_MODE_STEV, .count = 64, .skip_max_ns = SIM_EV_SKIPS, .revive = 3};
 	sc->cc = (struct sim_cc){.on = true, .algorithm = MRC_NSCC_UET10};
 	sc->load = (struct sim_load){.mode = SIM_FLOWS,
 		.qps = 1,

@@ -200,22 +200,6 @@ static void test_skip_is_passed_once(void **state)
 	rig_close(&rig);
 }
 
-static void test_skip_ends_by_time_and_is_not_rearmed(void **state)
-{
-	rig_open(&rig, 64, 1);
-	mrc_ev_feedback(rig.set, 1000, 3, MRC_EV_FB_TRIMMED);
-	mrc_ev_feedback(rig.set, 9000, 3, MRC_EV_FB_MARKED);
-	mrc_ev_feedback(rig.set, 9000, 4, MRC_EV_FB_MARKED);
-	mrc_ev_feedback(rig.set, 9000, 4, MRC_EV_FB_GOOD);
-	assert_int_equal(count(&rig, MRC_EV_SKIP), 2);
-	next(&rig, 1000 + rig.cfg.skip_ns);
-	assert_int_equal(mrc_ev_state(rig.set, 3), MRC_EV_GOOD);
-	next(&rig, 9000 + rig.cfg.skip_ns);
-	assert_int_equal(count(&rig, MRC_EV_SKIP), 0);
-	assert_int_equal(count(&rig, MRC_EV_GOOD), 64);
-	rig_close(&rig);
-}
-
 /* More than half marked: nothing is passed, every call takes what it meets. */
 static void test_saturation(void **state)
 {
@@ -525,6 +509,8 @@ static void test_bad_configurations(void **state)
 		rig.cfg = good;                                                                    \
 	} while (0)
 	REFUSED(rig.cfg.nb_evs = 0);
+	REFUSED(rig.cfg.skip_ns = MRC_EV_SKIP_LIMIT_NS + 1);
+	REFUSED(rig.cfg.skip_max_ns = MRC_EV_SKIP_LIMIT_NS + 1);
 	REFUSED(rig.cfg.nb_evs = MRC_EV_MAX + 1);
 	REFUSED(rig.cfg.nb_planes = 0);
 	REFUSED(rig.cfg.nb_planes = 1);
@@ -651,7 +637,6 @@ int main(void)
 		cmocka_unit_test(test_two_qps_walk_differently),
 		cmocka_unit_test(test_planes_take_equal_turns),
 		cmocka_unit_test(test_skip_is_passed_once),
-		cmocka_unit_test(test_skip_ends_by_time_and_is_not_rearmed),
 		cmocka_unit_test(test_saturation),
 		cmocka_unit_test(test_loss_retires_and_a_spare_of_the_plane_serves),
 		cmocka_unit_test(test_min_active_floor),
