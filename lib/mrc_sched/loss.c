@@ -132,8 +132,9 @@ static void take_rtt(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *
 
 	if (rtt_ns == MRC_NSCC_NO_RTT)
 		return;
-	trace(s, now_ns, MRC_TRACE_RTT, qp->qpn, rtt_ns,
-		qp->flags & QPF_CC ? mrc_nscc_base_rtt(&qp->cc) : 0);
+	if (s->env.trace != NULL)
+		trace(s, now_ns, MRC_TRACE_RTT, qp->qpn, rtt_ns,
+			qp->flags & QPF_CC ? mrc_nscc_base_rtt(&qp->cc) : 0);
 	if (qp->srtt_ns == 0) {
 		qp->srtt_ns = rtt_ns == 0 ? 1 : rtt_ns;
 		qp->rttvar_ns = rtt_ns / 2;
@@ -570,7 +571,7 @@ enum mrc_drop loss_sack(
 	bool rtx = (pkt->flags & MRC_PKT_RTX) != 0;
 	struct view view;
 	enum mrc_drop drop = check_sack(s, qp, pkt, &view);
-	uint64_t rtt_ns;
+	uint64_t rtt_ns, overdue_ns;
 	uint32_t nb;
 
 	if (drop != MRC_KEEP)
@@ -582,8 +583,9 @@ enum mrc_drop loss_sack(
 		rtt_ns = rtt_of(s, now_ns, qp, view.ack, rtx, sack->timestamp);
 	view.rtt_ns = rtt_ns;
 	view.sent_ns = rtt_ns == MRC_NSCC_NO_RTT ? 0 : now_ns - rtt_ns;
-	if (rtt_ns <= probe_overdue_ns(qp))
-		view.wait_ns = probe_overdue_ns(qp);
+	overdue_ns = probe_overdue_ns(qp);
+	if (rtt_ns <= overdue_ns)
+		view.wait_ns = overdue_ns;
 	note_spurious(s, qp, pkt, &view);
 	feed_path(s, now_ns, qp, sack, &view, rtt_ns);
 	nb = ack_view(s, qp, &view);

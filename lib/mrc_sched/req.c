@@ -80,7 +80,9 @@ static int post(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_s
 		kind |= WQE_SOLICITED;
 	wqe->flags = (uint8_t)kind;
 	qp->sq_tail++;
-	req_wake(s, qp);
+	/* Ready already: it has its turn coming. */
+	if (!list_linked(&qp->ready_link) || (qp->flags & QPF_PARKED) != 0)
+		req_wake(s, qp);
 	return MRC_OK;
 }
 
@@ -206,8 +208,8 @@ static inline struct piece piece_of(const struct mrc_sched *s, const struct mrc_
  * for the first time. */
 /* spec */
 static inline __attribute__((always_inline)) bool put_write(struct mrc_sched *s, uint64_t now_ns,
-	struct mrc_sched_qp *qp, const struct wqe *wqe, const struct piece *piece, uint32_t flags,
-	const struct mrc_ev *ev, struct mrc_txbuf *buf)
+	struct mrc_sched_qp *qp, const struct path *path, const struct wqe *wqe,
+	const struct piece *piece, uint32_t flags, const struct mrc_ev *ev, struct mrc_txbuf *buf)
 {
 	uint64_t off = (uint64_t)piece->nr << qp->pmtu_shift;
 	struct mrc_pkt pkt;
@@ -240,7 +242,7 @@ static inline __attribute__((always_inline)) bool put_write(struct mrc_sched *s,
 	pkt.write.timestamp = ts_of(now_ns);
 	memcpy(pkt.write.imm, wqe->imm, sizeof(pkt.write.imm));
 	buf->pad = pkt.pad;
-	bth_off = tx_put(s, qp->path, ev, &pkt, piece->body_len, buf);
+	bth_off = tx_put(s, path, ev, &pkt, piece->body_len, buf);
 	buf->ts_off = s->cfg.timestamps ? (uint16_t)(bth_off + MRC_BTH_LEN + MRC_METH_LEN) : 0;
 	return true;
 }
@@ -250,11 +252,11 @@ static __attribute__((noinline)) bool put_again(struct mrc_sched *s, uint64_t no
 	struct mrc_sched_qp *qp, const struct wqe *wqe, uint32_t nr, uint32_t flags, uint32_t ev,
 	struct mrc_txbuf *buf)
 {
-	const struct mrc_ev *path = mrc_ev_get(qp->path->evs, ev);
+	const struct mrc_ev *way = mrc_ev_get(qp->path->evs, ev);
 	struct piece piece = piece_of(s, qp, wqe, nr);
 
-	MRC_ASSERT((qp->path->peer->known >> path->plane & 1) != 0);
-	return put_write(s, now_ns, qp, wqe, &piece, flags | MRC_PKT_RTX, path, buf);
+	MRC_ASSERT((qp->path->peer->known >> way->plane & 1) != 0);
+	return put_write(s, now_ns, qp, qp->path, wqe, &piece, flags | MRC_PKT_RTX, way, buf);
 }
 
 /* The congestion window; one packet may always be in flight. */
@@ -320,15 +322,22 @@ static void begin_message(struct mrc_sched_qp *qp, struct wqe *wqe, mrc_psn_t ne
 	}
 }
 
+/* What the packets of a run have in common. */
+struct run {
+	const struct path *path;
+	struct mrc_ev_set *evs;
+	uint32_t planes; /* usable */
+};
+
 /* The next packet of the QP, the first of its run or one more. */
 /* spec */
 static inline enum req_result send_new(struct mrc_sched *s, uint64_t now_ns,
-	struct mrc_sched_qp *qp, uint32_t planes, struct sent_run *run, struct mrc_txbuf *buf)
+	struct mrc_sched_qp *qp, const struct run *of, struct sent_run *run, struct mrc_txbuf *buf)
 {
 	struct wqe *wqe = sq_at(qp, qp->sq_cur);
 	struct sent sent = {.sent_ns = now_ns, .slot = (uint16_t)(qp->sq_cur & qp->sq_mask)};
 	uint32_t flags = 0, ev;
-	const struct mrc_ev *path;
+	const struct mrc_ev *way;
 	struct piece piece;
 
 	if (qp->sq_cur == qp->sq_tail)
@@ -346,7 +355,7 @@ static inline enum req_result send_new(struct mrc_sched *s, uint64_t now_ns,
 			return REQ_STARVED;
 		sentmap_run_begin(&qp->snt, &s->sent, run);
 	}
-	ev = mrc_ev_next(qp->path->evs, &qp->cursor, now_ns, planes, MRC_EV_NONE);
+	ev = mrc_ev_next(of->evs, &qp->cursor, now_ns, of->planes, MRC_EV_NONE);
 	if (ev == MRC_EV_NONE)
 		return REQ_NO_PATH;
 	sent.ev = (uint16_t)ev;
@@ -356,9 +365,9 @@ static inline enum req_result send_new(struct mrc_sched *s, uint64_t now_ns,
 		mrc_nscc_on_sent(&qp->cc, sent.size);
 	if (asks(s, qp, wqe, run->next))
 		flags = MRC_PKT_ACKREQ;
-	path = mrc_ev_get(qp->path->evs, ev);
-	MRC_ASSERT((planes >> path->plane & 1) != 0);
-	if (!put_write(s, now_ns, qp, wqe, &piece, flags, path, buf))
+	way = mrc_ev_get(of->evs, ev);
+	MRC_ASSERT((of->planes >> way->plane & 1) != 0);
+	if (!put_write(s, now_ns, qp, of->path, wqe, &piece, flags, way, buf))
 		return REQ_FAILED;
 	qp->since_ask++;
 	if (flags != 0)
@@ -377,13 +386,15 @@ uint32_t req_send_new(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 {
 	struct sent_run run = {.una = qp->snt.una, .next = qp->snt.next};
 	uint32_t room = sentmap_run_room(&qp->snt), nb = 0;
-	uint32_t planes = path_usable(s, qp->path) & qp->fit_planes;
+	const struct run of = {.path = qp->path,
+		.evs = qp->path->evs,
+		.planes = path_usable(s, qp->path) & qp->fit_planes};
 	enum req_result result = REQ_SENT;
 	mrc_psn_t asked = qp->ask_psn;
 	uint64_t bytes = 0;
 
 	for (n = n < room ? n : room; nb < n; nb++) {
-		result = send_new(s, now_ns, qp, planes, &run, &bufs[nb]);
+		result = send_new(s, now_ns, qp, &of, &run, &bufs[nb]);
 		if (result != REQ_SENT)
 			break;
 		bytes += bufs[nb].payload_len;
