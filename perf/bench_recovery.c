@@ -9,9 +9,9 @@
  *
  *   plain requester - plain responder - engine - plain responder - plain requester
  *
- * (the other side is the engine each time): the engine's window over the mean of the two plain
- * windows around it is one ratio for each role. A pair whose two plain windows differ by more than
- * 15 % is dropped: other work had the core.
+ * (the other side is the engine each time; frames and memory are the same): the engine's window
+ * over the mean of the two plain windows around it is one ratio for each role. A pair whose two
+ * plain windows differ by more than 15 % is dropped: other work had the core.
  *
  *   requester            posting, pull, payload and ICRC into the frame, answers taken, timers
  *   requester, headers   the same without payload and ICRC, which are the same function for both
@@ -56,6 +56,8 @@ enum role {
 	NB_ROLES,
 };
 
+static const char *const stage_names[JOINED_NB_STAGES] = {
+	"post", "req_tx", "finish", "rsp_rx", "rsp_tx", "req_rx", "req_time", "rsp_time"};
 static const char *const role_names[NB_ROLES] = {"requester", "requester_headers", "responder"};
 static const uint32_t stages_of[NB_ROLES] = {
 	[REQUESTER] = 1u << JOINED_POST | 1u << JOINED_REQ_TX | 1u << JOINED_FINISH |
@@ -77,6 +79,7 @@ struct bench_case {
 	bool icrc;
 	struct joined *joined[NB_COMBINATIONS]; /* BOTH_PLAIN is not measured */
 	struct pairs pairs[NB_ROLES];
+	double stages[2][JOINED_NB_STAGES][MAX_ROUNDS]; /* plain, engine: cycles per packet */
 };
 
 static struct mrc_proto proto;
@@ -205,7 +208,18 @@ static void pair_add(struct bench_case *c, enum role role, const double *before,
 	pairs->ratio[pairs->nb++] = b / a;
 }
 
-static void turn(struct bench_case *c)
+static void stages_add(struct bench_case *c, uint32_t round, const double *plain_req,
+	const double *plain_rsp, const double *engine)
+{
+	for (uint32_t s = 0; s < JOINED_NB_STAGES; s++) {
+		bool rsp = (stages_of[RESPONDER] >> s & 1) != 0;
+
+		c->stages[0][s][round] = rsp ? plain_rsp[s] : plain_req[s];
+		c->stages[1][s][round] = engine[s];
+	}
+}
+
+static void turn(struct bench_case *c, uint32_t round)
 {
 	double req[2][JOINED_NB_STAGES], rsp[2][JOINED_NB_STAGES], engine[JOINED_NB_STAGES];
 
@@ -217,6 +231,7 @@ static void turn(struct bench_case *c)
 	pair_add(c, REQUESTER, req[0], engine, req[1]);
 	pair_add(c, HEADERS, req[0], engine, req[1]);
 	pair_add(c, RESPONDER, rsp[0], engine, rsp[1]);
+	stages_add(c, round, req[1], rsp[1], engine);
 }
 
 static void case_add(uint32_t payload, uint32_t nb_qps, bool icrc, const char *only)
@@ -239,8 +254,10 @@ static void case_add(uint32_t payload, uint32_t nb_qps, bool icrc, const char *o
 	c->payload = payload;
 	c->nb_qps = nb_qps;
 	c->icrc = icrc;
-	for (uint32_t i = 0; i < BOTH_PLAIN; i++)
+	for (uint32_t i = 0; i < BOTH_PLAIN; i++) {
 		c->joined[i] = combine(&cfg, (enum combination)i);
+		cfg.lender = c->joined[0];
+	}
 	cases[nb_cases++] = c;
 }
 
@@ -256,6 +273,22 @@ static void cases_make(const char *only)
 
 /* ---- results ----------------------------------------------------------------------------------*/
 
+static void print_json_role(struct pairs *pairs, const char *name)
+{
+	double a[3], b[3], q[3];
+
+	printf(",\n   \"%s\": {\"pairs\": %u, \"dropped\": %u", name, pairs->nb, pairs->nb_dropped);
+	if (pairs->nb != 0) {
+		bench_quartiles(pairs->plain, pairs->nb, a);
+		bench_quartiles(pairs->engine, pairs->nb, b);
+		bench_quartiles(pairs->ratio, pairs->nb, q);
+		printf(", \"plain\": [%.1f, %.1f, %.1f], \"engine\": [%.1f, %.1f, %.1f], "
+		       "\"ratio\": [%.3f, %.3f, %.3f]",
+			a[0], a[1], a[2], b[0], b[1], b[2], q[0], q[1], q[2]);
+	}
+	printf("}");
+}
+
 static void print_json(uint32_t rounds, uint64_t frames)
 {
 	printf("{\"tsc_ghz\": %.3f, \"rounds\": %u, \"mark\": %.2f, \"frames_compared\": %llu, "
@@ -267,23 +300,18 @@ static void print_json(uint32_t rounds, uint64_t frames)
 		printf("%s\n  {\"name\": \"%s\", \"payload\": %u, \"qps\": %u, \"icrc\": %s",
 			i == 0 ? "" : ",", c->name, c->payload, c->nb_qps,
 			c->icrc ? "true" : "false");
-		for (uint32_t r = 0; r < NB_ROLES; r++) {
-			struct pairs *pairs = &c->pairs[r];
-			double a[3], b[3], q[3];
+		for (uint32_t r = 0; r < NB_ROLES; r++)
+			print_json_role(&c->pairs[r], role_names[r]);
+		printf(",\n   \"stages\": {");
+		for (uint32_t k = 0; k < JOINED_NB_STAGES; k++) {
+			double a[3], b[3];
 
-			printf(",\n   \"%s\": {\"pairs\": %u, \"dropped\": %u", role_names[r],
-				pairs->nb, pairs->nb_dropped);
-			if (pairs->nb != 0) {
-				bench_quartiles(pairs->plain, pairs->nb, a);
-				bench_quartiles(pairs->engine, pairs->nb, b);
-				bench_quartiles(pairs->ratio, pairs->nb, q);
-				printf(", \"plain\": [%.1f, %.1f, %.1f], \"engine\": "
-				       "[%.1f, %.1f, %.1f], \"ratio\": [%.3f, %.3f, %.3f]",
-					a[0], a[1], a[2], b[0], b[1], b[2], q[0], q[1], q[2]);
-			}
-			printf("}");
+			bench_quartiles(c->stages[0][k], rounds, a);
+			bench_quartiles(c->stages[1][k], rounds, b);
+			printf("%s\"%s\": [%.1f, %.1f]", k == 0 ? "" : ", ", stage_names[k], a[1],
+				b[1]);
 		}
-		printf("}");
+		printf("}}");
 	}
 	printf("\n]}\n");
 }
@@ -301,6 +329,26 @@ static void print_role(struct pairs *pairs)
 	bench_quartiles(pairs->ratio, pairs->nb, q);
 	printf(" | %7.1f %7.1f  %5.3f (%5.3f .. %5.3f)%s", a[1], b[1], q[1], q[0], q[2],
 		q[1] > MARK ? "!" : " ");
+}
+
+/* What the engine needs more in each stage, medians of all windows. */
+static void print_stages(uint32_t rounds)
+{
+	printf("\nengine - plain by stage\n%-24s", "");
+	for (uint32_t k = 0; k < JOINED_NB_STAGES; k++)
+		printf(" %8s", stage_names[k]);
+	printf("\n");
+	for (uint32_t i = 0; i < nb_cases; i++) {
+		printf("%-24s", cases[i]->name);
+		for (uint32_t k = 0; k < JOINED_NB_STAGES; k++) {
+			double a[3], b[3];
+
+			bench_quartiles(cases[i]->stages[0][k], rounds, a);
+			bench_quartiles(cases[i]->stages[1][k], rounds, b);
+			printf(" %8.1f", b[1] - a[1]);
+		}
+		printf("\n");
+	}
 }
 
 static void print_text(uint32_t rounds, uint64_t frames)
@@ -321,6 +369,7 @@ static void print_text(uint32_t rounds, uint64_t frames)
 		}
 		printf(" %u dropped\n", dropped);
 	}
+	print_stages(rounds);
 }
 
 int main(int argc, char **argv)
@@ -342,13 +391,13 @@ int main(int argc, char **argv)
 	cases_make(o.only);
 	for (uint32_t r = 0; r < o.rounds; r++)
 		for (uint32_t i = 0; i < nb_cases; i++)
-			turn(cases[i]);
+			turn(cases[i], r);
 	if (o.json)
 		print_json(o.rounds, frames);
 	else
 		print_text(o.rounds, frames);
 	for (uint32_t i = 0; i < nb_cases; i++) {
-		for (uint32_t k = 0; k < BOTH_PLAIN; k++)
+		for (uint32_t k = BOTH_PLAIN; k-- > 0;)
 			joined_free(cases[i]->joined[k]);
 		free(cases[i]);
 	}

@@ -118,13 +118,16 @@ static void paths_make(struct joined *j, struct side *side)
 	bench_must(mrc_ev_create(&cfg, &j->env, &side->set) == MRC_OK, "mrc_ev_create");
 }
 
-static void memory_make(struct joined *j, struct side *side, uint8_t fill)
+static void memory_make(struct joined *j, uint32_t s)
 {
-	side->mem = aligned_alloc(4096, JOINED_MEM_LEN);
+	struct side *side = &j->sides[s];
+
 	side->qps = calloc(j->cfg.nb_qps, sizeof(struct mrc_sched_qp *));
+	side->mem = j->cfg.lender != NULL ? j->cfg.lender->sides[s].mem
+					  : aligned_alloc(4096, JOINED_MEM_LEN);
 	bench_must(side->mem != NULL && side->qps != NULL, "memory");
 	for (uint32_t i = 0; i < JOINED_MEM_LEN; i++)
-		side->mem[i] = (uint8_t)(fill + i * 7 + (i >> 8));
+		side->mem[i] = (uint8_t)(s * 101 + i * 7 + (i >> 8));
 	bench_must(mrc_sched_pd_create(side->sched, &side->pd) == MRC_OK, "mrc_sched_pd_create");
 	side->mr = (struct mrc_sched_mr){.pd = side->pd,
 		.access = MRC_ACCESS_LOCAL_WRITE | MRC_ACCESS_REMOTE_WRITE,
@@ -364,7 +367,9 @@ struct joined *joined_make(const struct joined_cfg *cfg)
 	j->env.ctx = j;
 	j->env.random64 = env_random64;
 	mrc_nscc_cfg_default(&j->cc, 400000000000, 20000, cfg->pmtu + 100, false);
-	j->frames = aligned_alloc(64, (size_t)2 * JOINED_BURST * JOINED_FRAME_ROOM);
+	j->frames = cfg->lender != NULL
+			    ? cfg->lender->frames
+			    : aligned_alloc(4096, (size_t)2 * JOINED_BURST * JOINED_FRAME_ROOM);
 	bench_must(j->frames != NULL, "memory");
 	for (uint32_t s = 0; s < 2; s++) {
 		struct side *side = &j->sides[s];
@@ -373,7 +378,7 @@ struct joined *joined_make(const struct joined_cfg *cfg)
 		gid_make(j, s);
 		engine_make(j, s);
 		paths_make(j, side);
-		memory_make(j, side, (uint8_t)(s * 101));
+		memory_make(j, s);
 		for (uint32_t i = 0; i < cfg->nb_qps; i++)
 			qp_make(j, side, i);
 	}
@@ -390,10 +395,12 @@ void joined_free(struct joined *j)
 			plain_destroy(j->sides[s].partner);
 		mrc_sched_destroy(j->sides[s].sched);
 		mrc_ev_destroy(j->sides[s].set);
-		free(j->sides[s].mem);
 		free(j->sides[s].qps);
+		if (j->cfg.lender == NULL)
+			free(j->sides[s].mem);
 	}
-	free(j->frames);
+	if (j->cfg.lender == NULL)
+		free(j->frames);
 	free(j);
 }
 

@@ -44,6 +44,8 @@ enum {
 	JOINED_RESPONDER,
 };
 
+struct joined;
+
 struct joined_cfg {
 	const struct mrc_proto *proto;
 	uint32_t pmtu, msg_len, nb_qps;
@@ -52,9 +54,10 @@ struct joined_cfg {
 	bool v6;
 	bool mixed;    /* messages of any length, also with immediate, some not signaled */
 	bool plain[2]; /* by side */
+	/* Frames and memory are those of this one, which is freed later: what pages they are made
+	 * of decides which of them meet in a cache, and is to be the same for what is compared. */
+	struct joined *lender;
 };
-
-struct joined;
 
 /* The same settings make the same numbers, keys and paths, whatever the sides are. */
 struct joined *joined_make(const struct joined_cfg *cfg);
