@@ -132,6 +132,19 @@ static void probe_tells_of_gaps(void **state)
 	close_rig(&r);
 }
 
+/* A thousand packets beyond the window at once: a burst of 64 NACKs, no more. */
+/* spec */
+static void nacks_have_a_rate(void **state)
+{
+	struct rig r;
+
+	open_rig(&r, "nacks_have_a_rate");
+	give(&r, 2000, 1, 1000, 0);
+	assert_int_equal(pair_tape_count(&r.tape, PAIR_B, MRC_OP_NACK), 64);
+	PAIR_EQ(r.p, pair_drops(r.p, PAIR_B, MRC_DROP_PSN_AHEAD), 1000);
+	close_rig(&r);
+}
+
 /* ---- the requester ---- */
 
 /* Loses PSN number k of A `times` times; 1024 packets, 300 ns each, window of mpr units. */
@@ -223,6 +236,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(joined_answers_tell_all),
 		cmocka_unit_test(probe_tells_of_gaps),
+		cmocka_unit_test(nacks_have_a_rate),
 		cmocka_unit_test(lost_copy_is_found_soon),
 		cmocka_unit_test(copies_hide_no_older_packet),
 	};
