@@ -127,6 +127,11 @@ void req_wake(struct mrc_sched *s, struct mrc_sched_qp *qp)
 		list_remove(&qp->ready_link);
 		qp->flags &= (uint16_t)~QPF_PARKED;
 		qp->park_ns = WHEEL_NEVER;
+		/* A port is back before anything was sent: that was no retry. */
+		if (s->up != 0 && qp->snt.nb_open == 0 && qp->rto_ns != WHEEL_NEVER) {
+			qp->rto_ns = WHEEL_NEVER;
+			qp->retries = 0;
+		}
 	}
 	if (qp->snt.nb_lost != 0 && qp->pause_ns == WHEEL_NEVER)
 		list_want(&s->rtx, &qp->rtx_link);

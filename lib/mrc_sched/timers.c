@@ -8,7 +8,7 @@
  *          SACKed: one retry counted, the packet is sent again. Before: delivery is still at it.
  *   probe  first look at the oldest packet in flight (probe.c). Counts nothing.
  *   pause  retransmissions wait after a NACK for want of resources.
- *   park   no usable path: look again.
+ *   park   no usable path: look again. While no port has carrier rto runs even with nothing sent.
  *
  * Retries: linear_cnt of them after T each, then exp_cnt after 2T, 4T, ... up to a ceiling; the
  * counter is shared by rto, ask and failed retransmissions, and goes back to 0 at the first
@@ -147,6 +147,9 @@ void timer_pause(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, 
 void timer_park(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	qp->park_ns = time_add(now_ns, PARK_NS);
+	/* Without any port of its own nothing can be sent: the schedule runs as if it had been. */
+	if (s->up == 0 && qp->snt.nb_open == 0 && qp->rto_ns == WHEEL_NEVER)
+		qp->rto_ns = time_add(now_ns, qp_wait_ns(s, qp));
 	arm(s, qp);
 }
 

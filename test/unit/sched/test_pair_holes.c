@@ -132,19 +132,6 @@ static void probe_tells_of_gaps(void **state)
 	close_rig(&r);
 }
 
-/* A thousand packets beyond the window at once: a burst of 64 NACKs, no more. */
-/* spec */
-static void nacks_have_a_rate(void **state)
-{
-	struct rig r;
-
-	open_rig(&r, "nacks_have_a_rate");
-	give(&r, 2000, 1, 1000, 0);
-	assert_int_equal(pair_tape_count(&r.tape, PAIR_B, MRC_OP_NACK), 64);
-	PAIR_EQ(r.p, pair_drops(r.p, PAIR_B, MRC_DROP_PSN_AHEAD), 1000);
-	close_rig(&r);
-}
-
 /* ---- the requester ---- */
 
 /* Loses PSN number k of A `times` times; 1024 packets, 300 ns each, window of mpr units. */
@@ -231,51 +218,13 @@ static void copies_hide_no_older_packet(void **state)
 	close_rig(&r);
 }
 
-/* Of two entropy values a copy takes the one that its trimmed packet did not. */
-/* spec */
-static void copies_avoid_the_nacked_path(void **state)
-{
-	uint32_t nb = 0, was[256] = {0};
-	struct pair_cfg cfg;
-	struct rig r;
-
-	pair_test_cfg(&cfg, "copies_avoid_the_nacked_path", 173);
-	cfg.nb_planes = 1;
-	cfg.nb_evs = 2;
-	r.p = pair_create(&cfg);
-	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_TRIM,
-				    .kinds = PAIR_DATA,
-				    .rtx = PAIR_RTX_FIRST,
-				    .every = 3,
-				    .arg = 28});
-	pair_tape_start(r.p, &r.tape);
-	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 200 * 1024});
-	pair_finish_faulty(r.p, PAIR_S);
-	for (uint32_t i = 0; i < r.tape.nb[PAIR_A]; i++) {
-		const struct mrc_pkt *pkt = &r.tape.pkts[PAIR_A][i];
-		uint32_t *ev = &was[(pkt->psn.v - cfg.psn[PAIR_A]) & 255];
-
-		if ((mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) == 0)
-			continue;
-		if (pkt->flags & MRC_PKT_RTX) {
-			nb++;
-			assert_int_not_equal(pkt->ev, *ev);
-		}
-		*ev = pkt->ev;
-	}
-	assert_true(nb >= 66);
-	close_rig(&r);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(joined_answers_tell_all),
 		cmocka_unit_test(probe_tells_of_gaps),
-		cmocka_unit_test(nacks_have_a_rate),
 		cmocka_unit_test(lost_copy_is_found_soon),
 		cmocka_unit_test(copies_hide_no_older_packet),
-		cmocka_unit_test(copies_avoid_the_nacked_path),
 	};
 
 	return pair_test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -74,6 +74,50 @@ static void retries_end_on_schedule(void **state)
 	}
 }
 
+/* A host that has lost every port before it sends anything: its work fails when the schedule says
+ * as well. When a port comes back before that, nothing has happened. */
+/* spec */
+static void no_port_is_no_excuse(void **state)
+{
+	for (int back = 0; back < 2; back++) {
+		struct pair_cfg cfg;
+		struct pair *p;
+		uint64_t due = 0, sent, got;
+
+		pair_test_cfg(&cfg, "no_port_is_no_excuse", 63);
+		cfg.timeout = 8;
+		cfg.linear_cnt = 2;
+		cfg.exp_cnt = 3;
+		cfg.allow_error = back == 0;
+		p = pair_create(&cfg);
+		for (uint32_t plane = 0; plane < cfg.nb_planes; plane++)
+			pair_plane(p, PAIR_A, plane, false);
+		sent = p->now;
+		for (uint32_t i = 0; i < 5; i++)
+			pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 5000});
+		for (uint32_t k = 1; k <= 1u + cfg.linear_cnt + cfg.exp_cnt; k++)
+			due += interval(&cfg, k);
+		pair_run(p, due / 2);
+		PAIR_EQ(p, p->q[PAIR_A][0].nb_error, 0);
+		if (back) {
+			pair_plane(p, PAIR_A, 1, true);
+			pair_finish(p, PAIR_S);
+			PAIR_EQ(p, p->q[PAIR_A][0].nb_success, 5);
+			PAIR_EQ(p, pair_query(p, PAIR_A, 0).retry_count, 0);
+		} else {
+			if (!pair_run_idle(p, 2 * due + PAIR_MS))
+				pair_fail(p, "no end after twice the schedule");
+			got = p->q[PAIR_A][0].ops[0].done_ns - sent;
+			if (got < due || got > due + due / 64 + 10 * PAIR_US)
+				pair_fail(p, "error after %llu ns, due %llu",
+					(unsigned long long)got, (unsigned long long)due);
+			PAIR_EQ(p, p->q[PAIR_A][0].ops[0].status, MRC_WC_RETRY_EXC_ERR);
+			PAIR_EQ(p, p->q[PAIR_A][0].nb_error, 5);
+		}
+		pair_destroy(p);
+	}
+}
+
 /* 100 QPs into a black hole for 60 s: per QP at most a packet per timeout. */
 static void no_storm(void **state)
 {
@@ -433,6 +477,7 @@ static void recovery_is_not_one_packet_per_round(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(retries_end_on_schedule),
+	cmocka_unit_test(no_port_is_no_excuse),
 	cmocka_unit_test(no_storm),
 	cmocka_unit_test(back_off_recovers),
 	cmocka_unit_test(timers_end),
