@@ -27,6 +27,8 @@ enum mrc_pattern_kind {
 	MRC_PATTERN_ALL_TO_ALL, /* everyone to everyone else; i's k-th flow goes to i + k */
 	MRC_PATTERN_ALL_REDUCE, /* ring all-reduce: 2 (n - 1) steps of bytes / n each */
 	MRC_PATTERN_LIST,       /* what the host lists */
+	MRC_PATTERN_ALTERNATE,  /* rounds of all-to-all and ring in turn; of the ring, flows are so
+				   large that a host sends as much as in the other */
 };
 
 /* When the flows of a round begin. */

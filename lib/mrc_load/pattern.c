@@ -58,6 +58,8 @@ static uint64_t flows_per_round(const struct mrc_pattern_cfg *cfg)
 		return n * 2 * (n - 1);
 	case MRC_PATTERN_LIST:
 		return cfg->nb_list;
+	case MRC_PATTERN_ALTERNATE:
+		return n * n; /* of two rounds: n (n - 1) flows, then n */
 	}
 	return 0;
 }
@@ -106,7 +108,8 @@ static const char *wrong_list(const struct mrc_pattern_cfg *cfg)
 static const char *wrong(const struct mrc_pattern_cfg *cfg)
 {
 	const char *key = wrong_hosts(cfg);
-	bool fixed = cfg->kind == MRC_PATTERN_ALL_REDUCE || cfg->kind == MRC_PATTERN_LIST;
+	bool fixed = cfg->kind == MRC_PATTERN_ALL_REDUCE || cfg->kind == MRC_PATTERN_LIST ||
+		     cfg->kind == MRC_PATTERN_ALTERNATE;
 
 	if (key != NULL)
 		return key;
@@ -118,6 +121,8 @@ static const char *wrong(const struct mrc_pattern_cfg *cfg)
 	}
 	if (cfg->kind == MRC_PATTERN_LIST)
 		return wrong_list(cfg);
+	if (cfg->kind == MRC_PATTERN_ALTERNATE && cfg->round_wait)
+		return "round_wait"; /* a round's flows are not those of the one before */
 	if (cfg->sizes != NULL)
 		return fixed || mrc_dist_check(cfg->sizes) != MRC_OK ||
 				       cfg->sizes->points[0].size == 0
@@ -148,6 +153,15 @@ static void permute(struct mrc_pattern *pattern)
 		for (uint32_t i = 0; i < n; i++)
 			fixed_point = fixed_point || pattern->permuted[i] == i;
 	}
+}
+
+static uint64_t nb_flows(const struct mrc_pattern *pattern)
+{
+	uint64_t n = pattern->cfg.nb_hosts, rounds = pattern->cfg.rounds;
+
+	if (pattern->cfg.kind == MRC_PATTERN_ALTERNATE)
+		return rounds / 2 * pattern->per_round + rounds % 2 * n * (n - 1);
+	return pattern->per_round * rounds;
 }
 
 int mrc_pattern_create(const struct mrc_pattern_cfg *cfg, const struct mrc_env *env,
@@ -182,7 +196,7 @@ int mrc_pattern_create(const struct mrc_pattern_cfg *cfg, const struct mrc_env *
 	pattern->permuted = (uint32_t *)(pattern + 1);
 	pattern->nb_extra = (uint64_t)cfg->victim + cfg->background;
 	pattern->per_round = flows_per_round(cfg);
-	pattern->total = pattern->nb_extra + pattern->per_round * pattern->cfg.rounds;
+	pattern->total = pattern->nb_extra + nb_flows(pattern);
 	if (cfg->kind == MRC_PATTERN_RANDOM)
 		permute(pattern);
 	*pattern_out = pattern;
@@ -241,6 +255,9 @@ static void pick_hosts(
 		break;
 	case MRC_PATTERN_ALL_TO_ALL:
 		*dst_out = (i + 1 + (uint32_t)(place / n)) % n;
+		break;
+	case MRC_PATTERN_ALTERNATE:
+		*dst_out = (i + 1 + (uint32_t)(place / n) % (n - 1)) % n;
 		break;
 	case MRC_PATTERN_LIST:
 		*src_out = cfg->list[place].src;
@@ -311,6 +328,18 @@ static void pick_extra(const struct mrc_pattern *pattern, struct mrc_pattern_flo
 	flow->bytes = cfg->background_bytes;
 }
 
+/* The last n flows of two rounds are the ring. */
+static void alternate(
+	const struct mrc_pattern *pattern, uint64_t place, struct mrc_pattern_flow *flow)
+{
+	uint64_t n = pattern->cfg.nb_hosts;
+	bool ring = place >= n * (n - 1);
+
+	flow->round = 2 * flow->round + ring;
+	if (ring)
+		flow->bytes = pattern->cfg.bytes * (n - 1);
+}
+
 static void pick_flow(struct mrc_pattern *pattern, struct mrc_pattern_flow *flow)
 {
 	const struct mrc_pattern_cfg *cfg = &pattern->cfg;
@@ -330,6 +359,8 @@ static void pick_flow(struct mrc_pattern *pattern, struct mrc_pattern_flow *flow
 		flow->start_ns = cfg->start_ns;
 		all_reduce_step(pattern, place, flow);
 	} else {
+		if (cfg->kind == MRC_PATTERN_ALTERNATE)
+			alternate(pattern, place, flow);
 		pick_time(pattern, flow);
 	}
 }

@@ -129,7 +129,7 @@ static void incast_with_victim_and_background(void **state)
 static void ring_pair_and_all_to_all(void **state)
 {
 	struct mrc_pattern_cfg cfg = {.kind = MRC_PATTERN_RING, .nb_hosts = 5, .bytes = 10};
-	uint32_t seen[5][5] = {{0}};
+	uint32_t seen[5][5] = {{0}}, n;
 
 	assert_int_equal(generate(&cfg), 5);
 	assert_int_equal(flows[4].dst, 0);
@@ -141,6 +141,20 @@ static void ring_pair_and_all_to_all(void **state)
 		assert_int_equal(seen[i / 5][i % 5], i / 5 != i % 5);
 	assert_int_equal(flows[0].dst, 1);
 	assert_int_equal(flows[5].dst, 2);
+	cfg.kind = MRC_PATTERN_ALTERNATE;
+	cfg.rounds = 3;
+	n = generate(&cfg);
+	assert_int_equal(n, 20 + 5 + 20);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t place = i % 25, step = place < 20 ? 1 + place / 5 : 1;
+
+		assert_int_equal(flows[i].src, place % 5);
+		assert_int_equal(flows[i].dst, (place + step) % 5);
+		assert_int_equal(flows[i].bytes, place < 20 ? 10 : 40);
+		assert_int_equal(flows[i].round, 2 * (i / 25) + (place >= 20));
+		assert_int_equal(flows[i].after, NONE);
+	}
+	cfg.rounds = 0;
 	cfg.kind = MRC_PATTERN_PAIR;
 	cfg.first = 4;
 	cfg.second = 1;
