@@ -512,35 +512,63 @@ def s15_judge(res):
 
 # ---- S16
 
-def s16_faults(seed):
-    rng = seeded(seed, "s16")
-    out = []
-    for i in range(12):
-        at = rng.randrange(20, 700) * US
-        until = at + rng.randrange(20, 200) * US
-        kind = rng.choice(["carrier", "loss", "silent_discard", "corrupt", "duplicate", "reorder",
-                           "trim", "port"])
-        where = {"plane": rng.randrange(4), "leaf": rng.randrange(4), "spine": rng.randrange(4)}
-        if kind == "port":
-            out.append(fault("carrier", at, until, plane=rng.randrange(4), host=rng.randrange(16)))
-        elif kind in ("carrier", "silent_discard"):
-            out.append(fault(kind, at, until, **where))
-        elif kind == "reorder":
-            out.append(fault(kind, at, until, rate=0.1, delay=rng.randrange(100, 20000), **where))
-        else:
-            out.append(fault(kind, at, until, rate=0.05, **where))
-    return out
+# As many faults at a time as 13 flaps a minute of a second each.
+S16_STORM = {"storm": {"every": "750us", "length": "150us"}}
+S16_DEAD = 5  # the host that loses every port
+
+
+def s16_round_bytes(rounds):
+    """All-to-all, or a ring of the same weight."""
+    return rounds * 16 * 15 * (1 << 20)
+
+
+def s16_ratios(res, name):
+    return [r["simulated_us"] / h["simulated_us"] for r, h in zip(res[name], res["healthy"])]
+
+
+def s16_round_ratio(res, name):
+    """Median over all rounds of all seeds, each against the healthy median of its kind."""
+    healthy = [statistics.median(b - a for r in res["healthy"] for a, b in
+                                 r["rounds"]["list"][kind::2]) for kind in (0, 1)]
+    return statistics.median((b - a) / healthy[i % 2] for r in res[name]
+                             for i, (a, b) in enumerate(r["rounds"]["list"]))
+
+
+def s16_dead_cleanly(r):
+    """Flows between other hosts are all done, no other one failed, and the run came to its end."""
+    others = sum(S16_DEAD not in f[:2] for f in r["flows"]["list"])
+    return (r["flows"]["done"] == r["flows"]["count"] and others == 2 * (15 * 14 + 14)
+            and r["flows"]["failed"] > 0 and r["rounds"]["us"]["count"] == 4)
 
 
 def s16_judge(res):
-    healthy = statistics.median(r["simulated_us"] for r in res["healthy"])
-    marks = [at_most("completion of healthy, worst seed", res["faults"],
-                     lambda r: r["simulated_us"] / healthy, 1.15),
-             at_most("wrong bytes", res["faults"] + res["healthy"],
-                     lambda r: r["verify"]["bytes_corrupt"], 0, digits=0),
-             at_least("bytes verified of those sent", res["faults"], lambda r:
-                      r["verify"]["bytes_verified"] / (2 * 16 * 15 * 1048576.0), 1)]
-    return marks + [no_errors(res)]
+    marks = []
+    for name in ("storm", "storm and new QPs"):
+        ratios = s16_ratios(res, name)
+        marks.append(Mark(f"{name}: completion of healthy, median seed", "<= 1.05",
+                          f"{statistics.median(ratios):.3f}", statistics.median(ratios) <= 1.05))
+        marks.append(Mark(f"{name}: completion of healthy, worst seed", "<= 1.15",
+                          f"{max(ratios):.3f}", max(ratios) <= 1.15,
+                          res[name][ratios.index(max(ratios))]["command"]))
+        v = s16_round_ratio(res, name)
+        marks.append(Mark(f"{name}: median round of healthy", "<= 1.05", f"{v:.3f}", v <= 1.05))
+        marks.append(at_least(f"{name}: bytes verified of those sent", res[name], lambda r:
+                              r["verify"]["bytes_verified"]
+                              / s16_round_bytes(r["rounds"]["us"]["count"]), 1, digits=3))
+        marks.append(at_most(f"{name}: growth of memory after a fifth", res[name], lambda r:
+                             100 * (r["memory"]["resident_late"] / r["memory"]["resident_early"]
+                                    - 1), 1, " %"))
+    runs = res["storm and new QPs"]
+    marks.append(at_least("late packets of ended QPs, all refused", runs, lambda r:
+                          r["churn"]["late"] if r["churn"]["accepted"] == 0 else 0, 1, digits=0))
+    runs = res["a host loses all ports"]
+    # Its 15 senders, and the 15 others' senders to it.
+    marks.append(within("a host loses all ports: QPs in error", runs,
+                        lambda r: r["engine"]["qp_errors"], 30, 30, digits=0))
+    marks.append(at_least("a host loses all ports: runs in which only its flows fail", runs,
+                          lambda r: float(s16_dead_cleanly(r)), 1, digits=0))
+    rest = {name: many for name, many in res.items() if name != "a host loses all ports"}
+    return marks + [no_errors(rest)]
 
 
 # ---- calibration
@@ -675,7 +703,10 @@ SCENARIOS = [
         Variant(f"{b} %", "s15.json", {"load.background_rate": f"{b}G"}) for b in (25, 50)],
              s15_judge),
     Scenario("s16", "Soak and restart", "none", [
-        Variant("healthy", "s16.json", scales=False),
-        Variant("faults", "s16.json", lambda seed: {"faults": s16_faults(seed)}, scales=False)],
-             s16_judge),
+        Variant("healthy", "s16.json"),
+        Variant("storm", "s16.json", S16_STORM),
+        Variant("storm and new QPs", "s16.json", {**S16_STORM, "churn": {"every": "500us"}}),
+        Variant("a host loses all ports", "s16.json", {
+            "faults": [fault("carrier", 600 * US, host=S16_DEAD)], "load.rounds": 4,
+            "host.linear_retries": 2, "host.exponential_retries": 3}, scales=False)], s16_judge),
 ]

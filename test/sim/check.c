@@ -94,6 +94,26 @@ static void check_conn(struct sim *sim, struct sim_conn *c)
 			(unsigned long long)rx.bytes_verified);
 }
 
+/* Everything is acknowledged: nothing may still take room in a window. */
+static void check_idle(struct sim *sim, const struct sim_conn *c)
+{
+	const struct mrc_sched *sched =
+		sim->hosts[c->src].sched[(uint32_t)(c - sim->conns) % sim->sc->host.workers];
+	struct mrc_sched_qp_info info;
+
+	for (uint32_t q = 0; q < sim_conn_qps(sim, c); q++) {
+		mrc_sched_qp_query(sched, mrc_load_qp(c->tx, q), &info);
+		if (info.state != MRC_QP_RTS)
+			continue;
+		/* The book of congestion control may lag: it follows the next SACK. */
+		if (info.outstanding != 0 || info.inflight != 0 || info.sent_map_bytes != 0)
+			sim_fail(sim,
+				"host %u QP %u is idle, but %u packets are outstanding, %lld bytes "
+				"in flight",
+				c->src, info.qpn, info.outstanding, (long long)info.inflight);
+	}
+}
+
 static void check_flows(struct sim *sim)
 {
 	for (uint32_t i = 0; i < sim->nb_flows && sim->sc->load.mode == SIM_FLOWS; i++) {
@@ -128,6 +148,8 @@ void sim_check_end(struct sim *sim)
 	check_flows(sim);
 	if (sim->sc->transport == SIM_MRC)
 		sim_churn_check(sim);
-	for (uint32_t i = 0; i < sim->nb_conns && sim->sc->transport == SIM_MRC; i++)
+	for (uint32_t i = 0; i < sim->nb_conns && sim->sc->transport == SIM_MRC; i++) {
 		check_conn(sim, &sim->conns[i]);
+		check_idle(sim, &sim->conns[i]);
+	}
 }

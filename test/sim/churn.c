@@ -257,6 +257,13 @@ void sim_churn_lost(struct sim *sim, const struct sim_block *block)
 	sim->churn->lost += sim->churn->lives[block->life].over;
 }
 
+/* Whether a late packet can only be refused for its number: no fault damages any, and no number
+ * comes round again. */
+static bool exact(const struct sim *sim)
+{
+	return sim->sc->churn.lives == 1 && sim->sc->nb_faults == 0 && sim->sc->storm.every_ns == 0;
+}
+
 /* A number that came round again can only be told by addresses and PSNs; then a probe is answered,
  * which changes nothing. */
 static bool harmless(const struct sim *sim, const struct mrc_rxbuf *buf)
@@ -287,7 +294,7 @@ void sim_churn_judge(struct sim_host *h, const struct sim_block *block, const st
 	if (!life->over)
 		return;
 	/* A frame that a fault has damaged may be refused for that first. */
-	strict = h->sim->sc->churn.lives == 1 && h->sim->sc->nb_faults == 0;
+	strict = exact(h->sim);
 	if ((verdict->kind == MRC_RX_DROP && (number || !strict)) || harmless(h->sim, buf)) {
 		churn->refused++;
 		return;
@@ -325,7 +332,7 @@ void sim_churn_check(struct sim *sim)
 		sim_fail(sim, "%llu late packets, but %llu refused, %llu lost, %llu under way",
 			(unsigned long long)churn->late, (unsigned long long)churn->refused,
 			(unsigned long long)churn->lost, (unsigned long long)under_way);
-	if (sim->sc->nb_faults == 0 && sim->sc->churn.lives == 1 && counted != churn->refused)
+	if (exact(sim) && counted != churn->refused)
 		sim_fail(sim, "%llu late packets refused, %llu counted",
 			(unsigned long long)churn->refused, (unsigned long long)counted);
 }

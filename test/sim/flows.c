@@ -9,6 +9,39 @@
 
 #include "sim.h"
 
+/* ---- rounds */
+
+/* The flows of a round stand together. */
+static void round_begins(struct sim *sim, uint64_t at_ns)
+{
+	sim->round = sim->flows[sim->next_flow].f.round;
+	sim->round_ns = at_ns;
+	for (uint32_t i = sim->next_flow; i < sim->nb_flows && sim->flows[i].f.round == sim->round;
+		i++)
+		sim->round_left++;
+}
+
+static void rounds_create(struct sim *sim)
+{
+	if (!sim->sc->load.barrier || sim->nb_flows == 0)
+		return;
+	sim->rounds = sim_alloc((sim->flows[sim->nb_flows - 1].f.round + 1) * sizeof(*sim->rounds));
+	round_begins(sim, sim->sc->load.pattern.start_ns);
+}
+
+/* A flow has arrived, or never will. */
+static void round_counts(struct sim *sim, struct sim_flow *flow)
+{
+	if (!sim->sc->load.barrier || flow->counted)
+		return;
+	flow->counted = true;
+	if (--sim->round_left != 0)
+		return;
+	sim->rounds[sim->nb_rounds++] = (struct sim_round){sim->round_ns, sim->now_ns};
+	if (sim->next_flow < sim->nb_flows)
+		round_begins(sim, sim->now_ns + sim->sc->load.pattern.round_ns);
+}
+
 /* ---- the pattern */
 
 static uint32_t conn_find(struct sim *sim, uint32_t src, uint32_t dst, enum mrc_pattern_class cls)
@@ -86,6 +119,7 @@ void sim_flows_create(struct sim *sim)
 		flow_place(sim, sim->nb_flows++, &f);
 	mrc_pattern_destroy(pattern);
 	sim->waiting = sim_alloc(sim->nb_flows * sizeof(*sim->waiting));
+	rounds_create(sim);
 }
 
 /* ---- connections */
@@ -277,7 +311,10 @@ static void begin(struct sim *sim, uint32_t i)
 		return;
 	}
 	err = mrc_load_flow_add(c->tx, sim->now_ns, flow->f.bytes, i);
-	if (err != MRC_OK)
+	/* The connection has failed before: so does all that is asked of it. */
+	if (err == MRC_ERR_STATE)
+		sim_flow_ended(sim, i, sim->now_ns, true);
+	else if (err != MRC_OK)
 		sim_fail(sim, "flow %u cannot begin: %s", i, mrc_err_name(err));
 }
 
@@ -285,6 +322,8 @@ static uint64_t due_ns(const struct sim *sim, uint32_t i)
 {
 	const struct sim_flow *flow = &sim->flows[i];
 
+	if (sim->sc->load.barrier)
+		return flow->f.round == sim->round ? sim->round_ns : SIM_NEVER;
 	if (flow->f.after == MRC_PATTERN_NONE)
 		return flow->f.start_ns;
 	return sim->flows[flow->f.after].arrived_ns + flow->f.start_ns;
@@ -338,6 +377,7 @@ void sim_flow_arrived(struct sim *sim, uint32_t i)
 	struct sim_flow *flow = &sim->flows[i];
 
 	flow->arrived_ns = sim->now_ns;
+	round_counts(sim, flow);
 	for (uint32_t d = flow->first_dep; d != UINT32_MAX; d = sim->flows[d].next_dep)
 		sim->waiting[sim->nb_waiting++] = d;
 }
@@ -352,6 +392,8 @@ void sim_flow_ended(struct sim *sim, uint32_t i, uint64_t end_ns, bool failed)
 	flow->failed = failed;
 	sim->flows_done++;
 	sim->flows_failed += failed;
+	if (failed)
+		round_counts(sim, flow);
 }
 
 /* Flows of a connection arrive in the order in which they began. */

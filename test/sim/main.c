@@ -200,7 +200,13 @@ static int take_args(struct args *a, int argc, char **argv)
 
 static void scale(struct scenario *sc, double by)
 {
-	sc->load.pattern.bytes = (uint64_t)((double)sc->load.pattern.bytes * by);
+	/* Rounds that wait for each other take longer by number, others by size. */
+	if (sc->load.barrier)
+		sc->load.pattern.rounds = (uint32_t)(sc->load.pattern.rounds * by + 0.5);
+	else
+		sc->load.pattern.bytes = (uint64_t)((double)sc->load.pattern.bytes * by);
+	if (sc->load.pattern.rounds == 0)
+		sc->load.pattern.rounds = 1;
 	if (sc->load.pattern.bytes == 0)
 		sc->load.pattern.bytes = 1;
 	sc->load.duration_ns = (uint64_t)((double)sc->load.duration_ns * by);

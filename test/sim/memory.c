@@ -122,6 +122,19 @@ void sim_seed(uint64_t rng[4], uint64_t seed)
 	}
 }
 
+uint64_t sim_memory_resident(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long long pages = 0;
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%*u %llu", &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static uint64_t alias_round(uint64_t len)
 {
 	return (len + ALIAS_LEN - 1) / ALIAS_LEN * ALIAS_LEN;

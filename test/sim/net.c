@@ -106,7 +106,7 @@ static void fabric_cfg(struct sim *sim, struct mrc_fabric_cfg *c)
 	c->trim_who = f->trim_who;
 	c->trim_size = f->trim_size;
 	c->trim_keep_lengths = f->trim_keep_lengths;
-	c->max_faults = sim->sc->nb_faults != 0 ? sim->sc->nb_faults : 1;
+	c->max_faults = 1 + sim->sc->nb_faults + (sim->sc->storm.every_ns != 0 ? SIM_MAX_STORM : 0);
 	c->hosts_apart = sim->apart;
 	c->seed = sim_random(sim->rng);
 	/* A window of half as many packets again as fit into a round trip, over all planes. */

@@ -47,6 +47,22 @@ static uint64_t conn_rx_bytes(const struct sim *sim, const struct sim_conn *c)
 	return r.rx_bytes;
 }
 
+void sim_bin(struct sim *sim)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < sim->nb_hosts; i++)
+		sum += host_rx_bytes(&sim->hosts[i]);
+	if (sim->nb_bins == sim->cap_bins) {
+		sim->cap_bins = sim->cap_bins != 0 ? 2 * sim->cap_bins : 256;
+		sim->bins = realloc(sim->bins, sim->cap_bins * sizeof(*sim->bins));
+		if (sim->bins == NULL)
+			abort();
+	}
+	sim->bins[sim->nb_bins++] = sum;
+	sim->next_bin_ns += SIM_BIN_NS;
+}
+
 void sim_mark_steady(struct sim *sim)
 {
 	bool end = sim->now_ns >= sim->sc->load.duration_ns;
@@ -470,6 +486,39 @@ static json_t *fabric_json(struct sim *sim)
 	return out;
 }
 
+/* Goodput of whole windows of `every` bins each. */
+static json_t *bins_json(const struct sim *sim, uint32_t every)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = every; i <= sim->nb_bins; i += every) {
+		uint64_t from = i > every ? sim->bins[i - every - 1] : 0;
+
+		json_array_append_new(list, json_real((double)(sim->bins[i - 1] - from) * 8 /
+						      ((double)every * SIM_BIN_NS)));
+	}
+	return list;
+}
+
+static json_t *rounds_json(const struct sim *sim)
+{
+	double *us = sim_alloc((sim->nb_rounds + 1) * sizeof(*us));
+	json_t *list = json_array(), *out = json_object();
+
+	for (uint32_t i = 0; i < sim->nb_rounds; i++) {
+		const struct sim_round *r = &sim->rounds[i];
+
+		us[i] = (double)(r->end_ns - r->start_ns) / 1e3;
+		if (i < 65536)
+			json_array_append_new(list, json_pack("[f,f]", (double)r->start_ns / 1e3,
+							    (double)r->end_ns / 1e3));
+	}
+	json_object_set_new(out, "us", sim_spread(us, sim->nb_rounds));
+	json_object_set_new(out, "list", list);
+	free(us);
+	return out;
+}
+
 /* Goodput of the whole run and, in the steady mode, per connection after the warm-up. */
 static json_t *goodput_json(const struct sim *sim)
 {
@@ -485,6 +534,8 @@ static json_t *goodput_json(const struct sim *sim)
 		per[n++] = (double)sim->conns[i].steady_bytes * 8 / window_ns;
 	out = json_pack(
 		"{s:f}", "total_gbps", sim->end_ns != 0 ? bytes * 8 / (double)sim->end_ns : 0.0);
+	json_object_set_new(out, "bins_10ms_gbps", bins_json(sim, 1));
+	json_object_set_new(out, "bins_200ms_gbps", bins_json(sim, 20));
 	if (n != 0) {
 		json_t *list = json_array();
 
@@ -608,6 +659,14 @@ json_t *sim_result(struct sim *sim, bool ok)
 			(json_int_t)sim->stats.handover_most));
 	if (sim->churn != NULL)
 		json_object_set_new(out, "churn", sim_churn_json(sim));
+	if (sim->storm != NULL)
+		json_object_set_new(out, "storm", sim_storm_json(sim));
+	if (sim->rounds != NULL)
+		json_object_set_new(out, "rounds", rounds_json(sim));
+	json_object_set_new(out, "memory",
+		json_pack("{s:I,s:I,s:I,s:I}", "resident_early", (json_int_t)sim->memory_early,
+			"resident_late", (json_int_t)sim->memory_late, "packets_most",
+			(json_int_t)sim->pool.max_used, "packets_all", (json_int_t)sim->pool.nb));
 	json_object_set_new(out, "verify", verify_json(sim));
 	json_object_set_new(out, "series", series_json(sim));
 	json_object_set_new(out, "speed", speed_json(sim));

@@ -264,6 +264,7 @@ static const struct mrc_ctl_name pattern_names[] = {
 	{"all_to_all", MRC_PATTERN_ALL_TO_ALL},
 	{"all_reduce", MRC_PATTERN_ALL_REDUCE},
 	{"list", MRC_PATTERN_LIST},
+	{"alternate", MRC_PATTERN_ALTERNATE},
 	{NULL, 0},
 };
 
@@ -362,6 +363,7 @@ static const struct mrc_ctl_field load_fields[] = {
 	MRC_CTL_UINT("rounds", struct sim_load, pattern.rounds, 1, 1000000),
 	TIME("round_gap", struct sim_load, pattern.round_ns),
 	MRC_CTL_BOOL("round_wait", struct sim_load, pattern.round_wait),
+	MRC_CTL_BOOL("barrier", struct sim_load, barrier),
 	MRC_CTL_DOUBLE("rate_bps", struct sim_load, pattern.rate_bps, 1, 1e15),
 	MRC_CTL_BOOL("victim", struct sim_load, pattern.victim),
 	MRC_CTL_UINT("victim_src", struct sim_load, pattern.victim_src, 0, 65535),
@@ -445,6 +447,64 @@ static const struct mrc_ctl_field churn_fields[] = {
 };
 static const struct mrc_ctl_table churn_table = {churn_fields, sizeof(struct sim_churn_cfg), NULL};
 
+const char *const sim_storm_names[SIM_NB_STORM_KINDS] = {
+	[SIM_STORM_UPLINK] = "uplink",
+	[SIM_STORM_PORT] = "port",
+	[SIM_STORM_LOSSY] = "lossy",
+	[SIM_STORM_GREY] = "grey",
+	[SIM_STORM_CORRUPT] = "corrupt",
+	[SIM_STORM_DUPLICATE] = "duplicate",
+	[SIM_STORM_REORDER] = "reorder",
+	[SIM_STORM_TRIM] = "trim",
+};
+
+static int decode_storm_kinds(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *field,
+	const json_t *value, void *member)
+{
+	uint32_t kinds = 0;
+
+	if (!json_is_array(value) || json_array_size(value) == 0)
+		return mrc_ctl_fail(
+			ctx, value, "must be a list of kinds as [\"uplink\", \"port\"]");
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		const char *name = json_string_value(json_array_get(value, i));
+		uint32_t k = 0;
+
+		while (name != NULL && k < SIM_NB_STORM_KINDS &&
+			strcmp(sim_storm_names[k], name) != 0)
+			k++;
+		if (name == NULL || k == SIM_NB_STORM_KINDS)
+			return mrc_ctl_fail(ctx, json_array_get(value, i),
+				"must be uplink, port, lossy, grey, corrupt, duplicate, reorder or "
+				"trim");
+		kinds |= 1u << k;
+	}
+	*(uint32_t *)member = kinds;
+	return MRC_OK;
+}
+
+static const struct mrc_ctl_field storm_fields[] = {
+	{.key = "every",
+		.type = MRC_CTL_TYPE_UINT,
+		.flags = MRC_CTL_REQUIRED,
+		MRC_CTL_AT(struct sim_storm_cfg, every_ns),
+		.unit = MRC_CTL_UNIT_TIME,
+		.min = 1,
+		.max = YEAR_NS},
+	{.key = "length",
+		.type = MRC_CTL_TYPE_UINT,
+		.flags = MRC_CTL_REQUIRED,
+		MRC_CTL_AT(struct sim_storm_cfg, length_ns),
+		.unit = MRC_CTL_UNIT_TIME,
+		.min = 1,
+		.max = YEAR_NS},
+	TIME("at", struct sim_storm_cfg, at_ns),
+	MRC_CTL_UNIT("for", struct sim_storm_cfg, for_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
+	MRC_CTL_CUSTOM("kinds", struct sim_storm_cfg, kinds, decode_storm_kinds),
+	MRC_CTL_END,
+};
+static const struct mrc_ctl_table storm_table = {storm_fields, sizeof(struct sim_storm_cfg), NULL};
+
 static const struct mrc_ctl_field rc_fields[] = {
 	MRC_CTL_UNIT("timeout", struct sim_rc, timeout_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
 	MRC_CTL_UNIT("window", struct sim_rc, window_len, MRC_CTL_UNIT_SIZE, 1, 1u << 31),
@@ -513,6 +573,7 @@ static const struct mrc_ctl_field scenario_fields[] = {
 	MRC_CTL_ARRAY("handovers", struct scenario, handovers, nb_handovers, &handover_elem, 0,
 		handover_init),
 	MRC_CTL_OBJECT("churn", struct scenario, churn, &churn_table),
+	MRC_CTL_OBJECT("storm", struct scenario, storm, &storm_table),
 	MRC_CTL_OBJECT("run", struct scenario, run, &run_table),
 	MRC_CTL_ARRAY("expect", struct scenario, expect, nb_expect, &expect_elem, 0, NULL),
 	MRC_CTL_END,

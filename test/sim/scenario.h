@@ -23,6 +23,7 @@ enum {
 	SIM_MAX_FAULTS = 256,
 	SIM_MAX_PAUSES = 32,
 	SIM_MAX_HANDOVERS = 32,
+	SIM_MAX_STORM = 64, /* random faults at a time */
 	SIM_MAX_EXPECT = 64,
 };
 
@@ -114,6 +115,7 @@ struct sim_load {
 	enum mrc_load_verify verify;
 	uint64_t warmup_ns; /* steady: goodput counts from here */
 	uint64_t duration_ns;
+	bool barrier;            /* a round begins when all of the one before has arrived */
 	uint64_t background_bps; /* steady: the background flow's rate, 0: as fast as it can */
 };
 
@@ -138,6 +140,26 @@ struct sim_handover {
 	uint64_t at_ns, for_ns; /* for 0: to the end */
 	uint64_t delay_ns;
 	uint32_t depth; /* of a worker's ring: what comes on top is lost */
+};
+
+/* What a random fault is. */
+enum sim_storm_kind {
+	SIM_STORM_UPLINK,    /* a leaf-spine cable without carrier */
+	SIM_STORM_PORT,      /* a host's port without carrier, one of a host at a time */
+	SIM_STORM_LOSSY,     /* 1 to 20 % lost on a leaf-spine cable */
+	SIM_STORM_GREY,      /* everything lost there, carrier up */
+	SIM_STORM_CORRUPT,   /* 5 % damaged there */
+	SIM_STORM_DUPLICATE, /* 5 % doubled there */
+	SIM_STORM_REORDER,   /* 10 % held back there */
+	SIM_STORM_TRIM,      /* 5 % trimmed there */
+	SIM_NB_STORM_KINDS,
+};
+extern const char *const sim_storm_names[SIM_NB_STORM_KINDS];
+
+struct sim_storm_cfg {
+	uint64_t every_ns, length_ns; /* means; every 0: none */
+	uint64_t at_ns, for_ns;       /* from here on, so long; for 0: to the end */
+	uint32_t kinds;               /* bit per sim_storm_kind */
 };
 
 /* Queue pairs are destroyed and made anew while their packets are under way. */
@@ -182,6 +204,7 @@ struct scenario {
 	uint32_t nb_handovers;
 	struct sim_handover handovers[SIM_MAX_HANDOVERS];
 	struct sim_churn_cfg churn;
+	struct sim_storm_cfg storm;
 	uint32_t nb_expect;
 	struct sim_expect expect[SIM_MAX_EXPECT];
 };

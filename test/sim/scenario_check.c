@@ -271,6 +271,15 @@ static int handovers_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
 	return err;
 }
 
+static int storm_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
+{
+	if (sc->storm.every_ns != 0 && sc->fabric.spines == 0 &&
+		sc->storm.kinds != 1u << SIM_STORM_PORT)
+		return mrc_ctl_fail_key(
+			ctx, "storm.kinds", "there are no uplinks without spines, give [\"port\"]");
+	return MRC_OK;
+}
+
 static int rc_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
 {
 	if (sc->transport != SIM_RC)
@@ -319,5 +328,7 @@ int scenario_check(struct mrc_ctl_ctx *ctx, void *obj)
 		err = faults_check(ctx, sc);
 	if (err == MRC_OK)
 		err = handovers_check(ctx, sc);
+	if (err == MRC_OK)
+		err = storm_check(ctx, sc);
 	return err == MRC_OK ? expect_check(ctx, sc) : err;
 }

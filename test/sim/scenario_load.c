@@ -137,6 +137,25 @@ static int list_check(struct mrc_ctl_ctx *ctx, const struct sim_load *load)
 	return err;
 }
 
+static int barrier_check(struct mrc_ctl_ctx *ctx, const struct sim_load *load)
+{
+	const struct mrc_pattern_cfg *p = &load->pattern;
+
+	if (p->kind == MRC_PATTERN_ALTERNATE && (p->round_wait || load->sizes.nb_points != 0))
+		return mrc_ctl_fail_key(ctx, p->round_wait ? "load.round_wait" : "load.sizes",
+			"is not for pattern \"alternate\", leave it out (\"barrier\" makes rounds "
+			"wait)");
+	if (!load->barrier)
+		return MRC_OK;
+	if (load->mode != SIM_FLOWS || p->arrival != MRC_PATTERN_AT_ONCE || p->round_wait ||
+		p->kind == MRC_PATTERN_LIST || p->kind == MRC_PATTERN_ALL_REDUCE)
+		return mrc_ctl_fail_key(ctx, "load.barrier",
+			"true: needs rounds of flows that begin at once, without round_wait, and "
+			"no "
+			"pattern \"list\" or \"all_reduce\"");
+	return MRC_OK;
+}
+
 static int steady_check(struct mrc_ctl_ctx *ctx, const struct sim_load *load)
 {
 	if (load->mode != SIM_STEADY)
@@ -220,6 +239,8 @@ int scenario_load_check(struct mrc_ctl_ctx *ctx, struct scenario *sc)
 		err = arrival_check(ctx, p);
 	if (err == MRC_OK)
 		err = sizes_check(ctx, &sc->load);
+	if (err == MRC_OK)
+		err = barrier_check(ctx, &sc->load);
 	if (err == MRC_OK)
 		err = steady_check(ctx, &sc->load);
 	return err == MRC_OK ? count_check(ctx, &sc->load) : err;

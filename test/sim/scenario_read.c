@@ -54,6 +54,7 @@ static void scenario_default(struct scenario *sc)
 	/* 4.096 us x 2^14, what verbs tools use. */
 	sc->rc = (struct sim_rc){.timeout_ns = 67108864, .ack_every = 4, .ecn = true};
 	sc->churn.lives = 1;
+	sc->storm.kinds = (1u << SIM_NB_STORM_KINDS) - 1;
 	sc->run = (struct sim_run){.limit_ns = 10 * SIM_SECOND_NS, .check_every = 1};
 }
 

@@ -139,6 +139,7 @@ struct sim *sim_create(struct scenario *sc, const struct sim_opts *opts)
 	if (sc->run.repair)
 		sim_repair_create(sim);
 	sim->next_sample_ns = sc->run.sample_ns != 0 ? sc->run.sample_ns : SIM_NEVER;
+	sim->next_bin_ns = SIM_BIN_NS;
 	sim->next_mark_ns = sc->load.mode == SIM_STEADY ? sc->load.warmup_ns : SIM_NEVER;
 	hosts_init(sim);
 	scenario_cc(sc, &sim->cc);
@@ -161,6 +162,8 @@ static void begin(struct sim *sim)
 		sim_conns_create(sim);
 	if (sim->failure[0] == '\0')
 		sim_churn_create(sim);
+	if (sim->failure[0] == '\0')
+		sim_storm_create(sim);
 	for (uint32_t l = 0; sim->pcap != NULL && l < mrc_fabric_nb_links(sim->fabric); l++) {
 		uint32_t before_it = l == 0 ? UINT32_MAX : l - 1;
 
@@ -198,6 +201,9 @@ void sim_destroy(struct sim *sim)
 	}
 	mrc_fabric_destroy(sim->fabric);
 	sim_churn_free(sim);
+	sim_storm_free(sim);
+	free(sim->rounds);
+	free(sim->bins);
 	sim_pool_done(&sim->pool);
 	if (sim->sc->load.verify == MRC_LOAD_VERIFY_NONE)
 		sim_alias_unmap(sim->source, sim->source_len);
@@ -309,6 +315,8 @@ uint64_t sim_barrier_ns(struct sim *sim)
 	if (sim->sc->nb_pauses != 0)
 		t = min64(t, next_pause(sim));
 	t = min64(t, sim->next_sample_ns);
+	t = min64(t, sim->next_bin_ns);
+	t = min64(t, sim_storm_next(sim));
 	return min64(t, sim->next_mark_ns);
 }
 
@@ -359,11 +367,14 @@ void sim_end_instant(struct sim *sim)
 		sim_sample(sim);
 		sim->next_sample_ns += sim->sc->run.sample_ns;
 	}
+	if (sim->now_ns >= sim->next_bin_ns)
+		sim_bin(sim);
 	sim->stats.steps++;
 }
 
 static void step(struct sim *sim)
 {
+	sim_storm_due(sim);
 	mrc_fabric_run(sim->fabric, sim->now_ns, UINT32_MAX);
 	sim_begin_instant(sim);
 	arrivals(sim);
@@ -378,6 +389,13 @@ static void step(struct sim *sim)
 	}
 	act(sim);
 	sim_end_instant(sim);
+}
+
+/* Once a fifth is done everything has been touched that a longer run needs as well. */
+static void watch_memory(struct sim *sim)
+{
+	if (sim->memory_early == 0 && 5ull * sim->flows_done >= sim->nb_flows)
+		sim->memory_early = sim_memory_resident();
 }
 
 /* The instant t, or a window of them. */
@@ -443,10 +461,15 @@ bool sim_run(struct sim *sim)
 		if (same > MAX_STEPS_AT_ONCE)
 			sim_fail(sim, "time stands still");
 		advance(sim, t);
-		if (sim->opts.progress && (sim->apart || (sim->stats.steps & 0xFFF) == 0))
+		if (!sim->apart && (sim->stats.steps & 0xFFF) != 0)
+			continue;
+		watch_memory(sim);
+		if (sim->opts.progress)
 			sim_progress(sim);
 	}
 	sim->end_ns = sim->apart && over(sim) ? sim_window_last_ns(sim) : sim->now_ns;
+	watch_memory(sim);
+	sim->memory_late = sim_memory_resident();
 	if (sim->failure[0] == '\0')
 		drain(sim);
 	sim->wall_s = seconds(CLOCK_MONOTONIC) - wall_s;

@@ -51,6 +51,12 @@ struct sim_flow {
 	uint32_t conn, next_on_conn;
 	uint32_t next_dep, first_dep; /* flows that wait for this one; UINT32_MAX ends */
 	bool failed;
+	bool counted; /* in its round, as over */
+};
+
+/* A round of flows, with load.barrier. */
+struct sim_round {
+	uint64_t start_ns, end_ns;
 };
 
 /* One source, one destination, one kind of traffic. */
@@ -112,6 +118,7 @@ struct sim_opts {
 struct sim_series; /* result.c */
 struct sim_ring;   /* handover.c */
 struct sim_churn;  /* churn.c */
+struct sim_storm;  /* storm.c */
 struct sim_record; /* capture.c */
 struct rc;         /* rc.c */
 struct repair;     /* repair.c */
@@ -145,7 +152,16 @@ struct sim {
 	/* flows begun by the arrival of others, to be started later */
 	uint32_t *waiting;
 	uint32_t nb_waiting;
+	/* load.barrier: the round that goes on, and how many of its flows are not over */
+	uint32_t round, round_left;
+	uint64_t round_ns;
+	struct sim_round *rounds;
+	uint32_t nb_rounds;
 	uint64_t now_ns, end_ns;
+	uint64_t memory_early, memory_late; /* resident bytes: a fifth done, all done */
+	uint64_t *bins;                     /* payload received by the end of each 10 ms */
+	uint32_t nb_bins, cap_bins;
+	uint64_t next_bin_ns;
 	uint64_t hash;
 	struct sim_stats stats;
 	struct sim_series *series;
@@ -154,6 +170,7 @@ struct sim {
 	struct rc *rc;
 	struct sim_churn *churn;
 	struct repair *repair; /* NULL: not asked for */
+	struct sim_storm *storm;
 	FILE *pcap, *trace;
 	bool begun;                 /* everything was created */
 	struct sim_record *records; /* capture.c: not written yet */
@@ -196,6 +213,7 @@ void sim_env_init(struct mrc_env *env, void *rng_ctx, uint64_t (*random64)(void 
 void sim_seed(uint64_t rng[4], uint64_t seed);
 uint64_t sim_random(uint64_t rng[4]);
 void *sim_alloc(size_t size);
+uint64_t sim_memory_resident(void); /* bytes */
 /* After the last free of an env: gives its memory back. */
 void sim_arena_done(void);
 /* len bytes of address space over a few pages used again and again: reads and writes stay in the
@@ -279,11 +297,22 @@ void sim_churn_judge(struct sim_host *h, const struct sim_block *block, const st
 void sim_churn_check(struct sim *sim);
 json_t *sim_churn_json(const struct sim *sim);
 
+/* ---- storm.c */
+void sim_storm_create(struct sim *sim);
+void sim_storm_free(struct sim *sim);
+uint64_t sim_storm_next(const struct sim *sim);
+void sim_storm_due(struct sim *sim);
+json_t *sim_storm_json(const struct sim *sim);
+
 /* ---- check.c */
 void sim_check_host(struct sim_host *h);
 void sim_check_end(struct sim *sim);
 
 /* ---- result.c */
+enum {
+	SIM_BIN_NS = 10000000,
+};
+void sim_bin(struct sim *sim);
 void sim_sample(struct sim *sim);
 void sim_mark_steady(struct sim *sim);
 json_t *sim_result(struct sim *sim, bool ok);

@@ -383,6 +383,51 @@ def test_handover():
               f"seed {seed}: {r['handover']}")
 
 
+def test_soak():
+    """Rounds wait for each other, a storm passes over them, a dead host takes only its own flows."""
+    load = {"pattern": "alternate", "barrier": True, "rounds": 6, "bytes": "64KiB", "depth": 4,
+            "message": "32KiB", "imm_percent": 10}
+    content = dict(SMALL, load=load, ev={"count": 16, "probe": "100us", "probe_max": "100us"},
+                   host={"timeout": 5, "exponential_retries": 3})
+    code, r = result(content)
+    check(code == 0 and r["flows"]["done"] == 3 * 16 == r["flows"]["count"], f"{r['failure']}")
+    rounds = r["rounds"]["list"]
+    check(len(rounds) == 6 and all(a[1] == b[0] for a, b in zip(rounds, rounds[1:])), f"{rounds}")
+    for src, dst, start, end, size, _ in r["flows"]["list"]:
+        check(any(start == a and end >= a for a, b in rounds), f"flow begins at {start}")
+        check(size == (64 << 10) or (size == 3 * (64 << 10) and dst == (src + 1) % 4), f"{size}")
+    check(r["verify"]["bytes_verified"] == 6 * 12 * (64 << 10), f"{r['verify']}")
+    storm = dict(content, storm={"every": "10us", "length": "20us"})
+    storm["host"] = {"timeout": 5, "exponential_retries": 25}
+    seen = set()
+    for seed in range(1, 6):
+        code, r = result(storm, "--seed", str(seed), "--twice", "--scale", "2")
+        check(code == 0 and r["rounds"]["us"]["count"] == 12, f"seed {seed}: {r['failure']}")
+        check(r["storm"]["faults"] > 20, f"{r['storm']}")
+        seen |= set(r["storm"]["kinds"])
+    check(len(seen) == 8, f"only {seen}")
+    code, r = result(dict(storm, storm=dict(storm["storm"], kinds=["grey"])))
+    check(list(r["storm"]["kinds"]) == ["grey"], f"{r['storm']['kinds']}")
+    content["faults"] = [{"kind": "carrier", "host": 2, "at": "30us"}]
+    code, r = result(content, "--twice")
+    check(code == 0, r["failure"])
+    check(r["engine"]["qp_errors"] == 6, f"{r['engine']['qp_errors']} QPs in error")
+    check(r["flows"]["done"] == 48 and r["rounds"]["us"]["count"] == 6, "not to the end")
+    others = [f for f in r["flows"]["list"] if 2 not in f[:2]]
+    check(len(others) == 3 * (6 + 2), f"{len(others)} flows of the others")
+    # Goodput in windows of 10 and 200 ms of a load that runs that long.
+    steady = dict(SMALL, load={"mode": "steady", "pattern": "pair", "second": 2, "depth": 4,
+                               "duration": "405ms", "message": "64KiB", "verify": "none"},
+                  fabric=dict(SMALL["fabric"], rate="1G"), cc={"on": False})
+    code, r = result(steady)
+    bins = r["goodput"]["bins_10ms_gbps"]
+    check(code == 0 and len(bins) == 40 and len(r["goodput"]["bins_200ms_gbps"]) == 2,
+          f"{r['failure']} {len(bins)}")
+    check(abs(sum(bins) / 40 - r["goodput"]["total_gbps"]) < 0.05, f"{bins}")
+    for i, long in enumerate(r["goodput"]["bins_200ms_gbps"]):
+        check(abs(sum(bins[20 * i:20 * i + 20]) / 20 - long) < 1e-6, f"{long} of {bins}")
+
+
 FAULTS = {
     "uniform loss 1 %": {"kind": "loss", "rate": 0.01},
     "uniform loss 10 %": {"kind": "loss", "rate": 0.1},

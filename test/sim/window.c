@@ -26,12 +26,13 @@ static uint64_t min64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A flow that begins with the end of another one does so at once, on another host; and a pair that
- * is renewed looks at both its ends. */
+/* A flow or round that begins with the end of another one does so at once, on another host; a pair
+ * that is renewed looks at both its ends; and a storm changes links. */
 bool sim_window_may(const struct sim *sim)
 {
 	if (sim->sc->transport != SIM_MRC || sim->sc->load.mode != SIM_FLOWS ||
-		sim->sc->churn.every_ns != 0)
+		sim->sc->churn.every_ns != 0 || sim->sc->storm.every_ns != 0 ||
+		sim->sc->load.barrier)
 		return false;
 	for (uint32_t i = 0; i < sim->nb_flows; i++) {
 		if (sim->flows[i].f.after != MRC_PATTERN_NONE)
