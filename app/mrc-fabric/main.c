@@ -39,6 +39,9 @@ static void signals_set(void)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	/* The terminal is gone, unless nohup wants us to go on. */
+	if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -59,7 +62,7 @@ static void help(FILE *out)
 	      "  --quiet            say nothing but errors\n"
 	      "  --version, --help\n\n"
 	      "Everything else is passed to DPDK's EAL (-l, -m, --no-huge, --log-level, ...).\n"
-	      "mrc-ctl talks to it while it runs. SIGINT and SIGTERM end it.\n"
+	      "mrc-ctl talks to it while it runs. SIGINT, SIGTERM and SIGHUP end it.\n"
 	      "Exit: 0 ended by a signal, 2 configuration refused, 3 cannot start.\n",
 		out);
 }

@@ -160,6 +160,17 @@ def a_signal_ends_it_at_once_and_says_so():
 
 
 @case
+def a_lost_terminal_ends_it_but_not_under_nohup():
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_json(folder, "run.json", config("direct", workload={"seconds": 2, "qps": 2}))
+        for start, code in (([], 4), (["nohup"], 0)):
+            with Process([*start, MRC_DP, "run", "-c", path]) as process:
+                wait_until("first line", lambda: "Gb/s" in process.text("out"), 20)
+                process.child.send_signal(signal.SIGHUP)
+                equal(process.wait(20), code, process.text() + process.text("out"))
+
+
+@case
 def files_cut_short_while_in_use():
     """By somebody else, in the middle of the transfer: a failure by name, no fatal signal."""
     length = 40_000_000
