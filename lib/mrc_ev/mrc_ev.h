@@ -7,10 +7,10 @@
  * of its own. The module knows neither QPs nor packets nor congestion windows. One set belongs to
  * one thread.
  *
- *          SKIP_ONCE, trimmed (not last hop)
- *    GOOD ----------------------------------> SKIP ----> GOOD (the walk has met it and its time is
- *      |                                        |              over)
- *      +-- ALWAYS_SKIP, lost, timeout ----------+--> ASSUMED_BAD
+ *          SKIP_ONCE, trimmed (not last hop), late
+ *    GOOD ---------------------------------------> SKIP ----> GOOD (the walk has met it and its
+ *      |                                             |              time is over)
+ *      +-- ALWAYS_SKIP, lost, timeout ---------------+--> ASSUMED_BAD
  *
  *    ASSUMED_BAD --- revive_count probes answered ---> GOOD, or SKIP when the last one was marked
  *    any         <-- the controller's word ---> DENIED, GOOD
@@ -109,10 +109,11 @@ void mrc_ev_destroy(struct mrc_ev_set *set);
  * turns; inside a plane each usable EV is visited once per pass, one pass give or take a sixteenth
  * after its last use (in one pass of 1024, at random, the order is drawn anew).
  * A SKIP entry that the walk meets is passed; one per call becomes GOOD by that, if its time is
- * over. Its time is nothing at first, and grows while it is marked again and others are not. When
- * more than half of a plane's entries are SKIP nothing is passed (congestion is everywhere,
- * avoiding it is the window's task). Without any GOOD or SKIP entry on a usable plane an
- * ASSUMED_BAD one is used (prefer sending to silence), never a DENIED one.
+ * over. Its time is nothing at first, and grows while it is marked again and others are not; what
+ * is late rests for skip_ns from the last word of it. When more than half of a plane's entries are
+ * SKIP nothing is passed (congestion is everywhere, avoiding it is the window's task). Without any
+ * GOOD or SKIP entry on a usable plane an ASSUMED_BAD one is used (prefer sending to silence),
+ * never a DENIED one.
  *
  * planes: bit p set = plane p may be used now (carrier, neighbour known, not back-pressured). A
  * plane that is missing here but usable by mrc_ev_plane counts as busy for a moment: the answer is
@@ -144,6 +145,7 @@ enum mrc_ev_feedback {
 	MRC_EV_FB_MARKED,      /* SACK with SKIP_ONCE */
 	MRC_EV_FB_ALWAYS_SKIP, /* SACK with ALWAYS_SKIP */
 	MRC_EV_FB_TRIMMED,     /* NACK TRIMMED (not last hop: that one gives no feedback) */
+	MRC_EV_FB_LATE,        /* a packet is overdue, but not judged lost yet */
 	MRC_EV_FB_LOST,        /* declared lost by order or distance, not trimmed */
 	MRC_EV_FB_TIMEOUT,     /* a timer expired for a packet on this EV */
 	MRC_EV_FB_PROBE_GOOD,  /* an EV probe was answered */

@@ -227,6 +227,17 @@ static void blame(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
 		mrc_ev_change(set, now_ns, index, MRC_EV_ASSUMED_BAD);
 }
 
+/* In doubt: rests until it is judged, or the word was not repeated for a while. */
+static void rest_late(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
+{
+	struct ev_entry *entry = &set->entries[index];
+
+	if (entry->state == MRC_EV_GOOD)
+		mrc_ev_change(set, now_ns, index, MRC_EV_SKIP);
+	if (entry->state == MRC_EV_SKIP && entry->until_ns < now_ns + set->skip_ns)
+		entry->until_ns = now_ns + set->skip_ns;
+}
+
 static void probe_answered(
 	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_state revived)
 {
@@ -258,6 +269,9 @@ void mrc_ev_feedback(
 			break;
 		learn_rest(set, now_ns, entry, what == MRC_EV_FB_TRIMMED);
 		mrc_ev_change(set, now_ns, index, MRC_EV_SKIP);
+		break;
+	case MRC_EV_FB_LATE:
+		rest_late(set, now_ns, index);
 		break;
 	case MRC_EV_FB_ALWAYS_SKIP:
 	case MRC_EV_FB_LOST:

@@ -290,6 +290,34 @@ static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_
 	return true;
 }
 
+/* Slowest round trip of a plane; when no answer told of it yet, that of any plane. */
+static uint64_t slowest_ns(const struct path *path, uint32_t plane)
+{
+	uint64_t slow_ns = path->slow_ns[plane];
+
+	for (uint32_t p = 0; slow_ns == 0 && p < MRC_MAX_PLANES; p++)
+		slow_ns = path->slow_ns[p];
+	return slow_ns;
+}
+
+/*
+ * Late, but not judged: even on the slowest path of its plane the answer would be here, and the
+ * trigger of this one left later and came in time. The path rests at once. A wrong guess costs
+ * nothing but its turn, while each turn of a dead path costs a packet until the loss is certain.
+ */
+static void doubt(uint64_t now_ns, const struct mrc_sched_qp *qp, const struct view *view,
+	const struct sent *sent)
+{
+	uint64_t age_ns = now_ns - sent->sent_ns;
+	uint32_t plane;
+
+	if (age_ns <= qp->srtt_ns || view->wait_ns == 0 || sent->sent_ns >= view->sent_ns)
+		return;
+	plane = mrc_ev_get(qp->path->evs, sent->ev)->plane;
+	if (age_ns > slowest_ns(qp->path, plane) + 4 * qp->rttvar_ns)
+		mrc_ev_feedback(qp->path->evs, now_ns, sent->ev, MRC_EV_FB_LATE);
+}
+
 /* Judges what the bitmap covers. */
 /* spec */
 static void judge(
@@ -308,6 +336,8 @@ static void judge(
 		sent->flags |= SENT_LACKED;
 		if (convict(qp, view, psn, sent, distance, &cause))
 			loss_declare(s, now_ns, qp, psn, cause);
+		else
+			doubt(now_ns, qp, view, sent);
 		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
 	}
 }

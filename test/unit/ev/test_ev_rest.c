@@ -206,6 +206,51 @@ static void revived_with_a_clean_sheet(void **state)
 	rig_close();
 }
 
+/* In doubt: not used until T after the last word, and a mark does not shorten it. */
+static void late_ones_rest(void **state)
+{
+	rig_open(8);
+	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_MARKED);
+	for (uint32_t word = 0; word < 3; word++) {
+		mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_LATE);
+		mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_MARKED);
+		for (uint32_t i = 0; i < 99; i++, rig.now += T / 100)
+			assert_int_not_equal(next(), 3);
+		assert_int_equal(state_of(3), MRC_EV_SKIP);
+	}
+	rig.now += T / 100;
+	for (uint32_t i = 0; i < 16; i++)
+		next();
+	assert_int_equal(state_of(3), MRC_EV_GOOD);
+	/* Lost is more than late, and a bad one does not come back by being late. */
+	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_LATE);
+	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_LOST);
+	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_LATE);
+	assert_int_equal(state_of(3), MRC_EV_ASSUMED_BAD);
+	rig_close();
+}
+
+/* With one late and the other not wanted, and with all late, something is still found. */
+static void late_is_better_than_none(void **state)
+{
+	uint32_t used[4] = {0};
+
+	rig_open(2);
+	mrc_ev_feedback(rig.set, rig.now, 0, MRC_EV_FB_LATE);
+	assert_int_equal(next(), 1);
+	assert_int_equal(mrc_ev_next(rig.set, &rig.cursor, rig.now, 1, 1), 0);
+	rig_close();
+	rig_open(4);
+	for (uint32_t i = 0; i < 400; i++, rig.now += 100) {
+		for (uint32_t ev = 0; ev < 4; ev++)
+			mrc_ev_feedback(rig.set, rig.now, ev, MRC_EV_FB_LATE);
+		used[next()]++;
+	}
+	for (uint32_t ev = 0; ev < 4; ev++)
+		assert_in_range(used[ev], 80, 120);
+	rig_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +263,8 @@ int main(void)
 		cmocka_unit_test(no_rest_at_all),
 		cmocka_unit_test(rest_is_broken_when_nothing_else_is_left),
 		cmocka_unit_test(revived_with_a_clean_sheet),
+		cmocka_unit_test(late_ones_rest),
+		cmocka_unit_test(late_is_better_than_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
