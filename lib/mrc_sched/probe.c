@@ -32,10 +32,19 @@ static uint64_t wait_of(const struct mrc_sched_qp *qp, uint64_t div)
 	return wait < PROBE_MIN_NS ? PROBE_MIN_NS : wait;
 }
 
-/* To ask costs little: soon. */
+/*
+ * To ask costs little: soon, and however much round trips differ, so that the answer comes before
+ * the retransmission timer fires. The packet may have arrived without a word: a SACK for each
+ * fourth is all that the responder owes, and a window that shrank meanwhile lets none follow.
+ */
 uint64_t probe_wait_ns(const struct mrc_sched_qp *qp)
 {
-	return wait_of(qp, 4);
+	uint64_t wait = wait_of(qp, 4), half = qp->timeout_ns / 2, least;
+
+	if (wait <= half)
+		return wait;
+	least = qp->srtt_ns + qp->srtt_ns / 4;
+	return min_u64(wait, least > half ? least : half);
 }
 
 /* To convict for silence may be wrong: later. */
