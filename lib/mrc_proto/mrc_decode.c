@@ -278,8 +278,12 @@ static inline enum mrc_drop decode_udp(
 			w->end = w->off + udp_len;
 		if (left(w) < choice->trim_min_len)
 			return MRC_DROP_TRIM_SHORT;
-		if (!(mrc_opcode_table[udp[MRC_UDP_LEN]].flags & MRC_OPF_WRITE))
-			return MRC_DROP_TRIM_OPCODE;
+		if (!(mrc_opcode_table[udp[MRC_UDP_LEN]].flags & MRC_OPF_WRITE)) {
+			if (udp_len > left(w))
+				return MRC_DROP_TRIM_OPCODE;
+			/* Too short to be cut, only its class was changed: nothing lacks. */
+			w->flags &= ~(uint32_t)MRC_PKT_TRIMMED;
+		}
 	}
 	w->off += MRC_UDP_LEN;
 	return MRC_KEEP;

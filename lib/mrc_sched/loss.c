@@ -28,6 +28,7 @@ struct view {
 	uint64_t wait_ns;    /* when the trigger was answered in time: longer than a round trip;
 				else 0 (the peer may have stood still, its queues are not through) */
 	bool fresh;
+	bool overtook; /* a probe that a full queue may have put into another class */
 };
 
 static mrc_psn_t last_sent(const struct mrc_sched_qp *qp)
@@ -276,7 +277,7 @@ static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_
 
 	if ((sent->flags & SENT_SUSPECT) != 0 && order_tells(qp, view, sent))
 		*cause_out = LOSS_ORDER;
-	else if (probe != NULL && sent->ev == probe->ev &&
+	else if (probe != NULL && !view->overtook && sent->ev == probe->ev &&
 		 sent->sent_ns + qp->path->shuffle_ns < probe->sent_ns)
 		*cause_out = LOSS_PROBE;
 	else if (view->wait_ns != 0 && sent->sent_ns + lead_ns(qp, view, sent) <= view->sent_ns)
@@ -486,6 +487,7 @@ static enum mrc_drop check_sack(struct mrc_sched *s, struct mrc_sched_qp *qp,
 			view.probe = ep_probe_find(s, qp, sack->probe_id);
 		if (view.probe == NULL)
 			return MRC_DROP_PROBE_UNKNOWN;
+		view.overtook = sack->m != MRC_M_NONE && (qp->flags & QPF_TRIM_PEER) != 0;
 	} else {
 		raise(&view.top, view.ack);
 	}
@@ -619,7 +621,7 @@ enum mrc_drop loss_sack(
 	note_spurious(s, qp, pkt, &view);
 	feed_path(s, now_ns, qp, sack, &view, rtt_ns);
 	nb = ack_view(s, qp, &view);
-	if (view.probe != NULL)
+	if (view.probe != NULL && !view.overtook)
 		suspect_before(s, qp, view.probe);
 	feed_window(s, now_ns, qp, sack, view.probe != NULL, rtt_ns);
 	heard(qp, now_ns);

@@ -17,6 +17,12 @@ enum {
 	WIDE_WORDS = 4,     /* out of order, besides the first one */
 };
 
+/* Put into a trimmed class by a full queue. */
+static bool remarked(const struct mrc_pkt *pkt)
+{
+	return pkt->cls == MRC_CLASS_TRIMMED || pkt->cls == MRC_CLASS_TRIMMED_LASTHOP;
+}
+
 /* Of a write or a probe. */
 static inline struct trigger trigger_of(
 	const struct mrc_sched *s, uint64_t now_ns, const struct mrc_pkt *pkt, bool probe)
@@ -29,7 +35,8 @@ static inline struct trigger trigger_of(
 		.psn = pkt->psn,
 		.ev = pkt->ev,
 		.timestamp = stamp,
-		.m = pkt->flags & MRC_PKT_CE ? MRC_M_SKIP_ONCE : MRC_M_NONE,
+		.m = (pkt->flags & MRC_PKT_CE) != 0 || (probe && remarked(pkt)) ? MRC_M_SKIP_ONCE
+										: MRC_M_NONE,
 		.rtx = (pkt->flags & MRC_PKT_RTX) != 0,
 		.probe = probe};
 }

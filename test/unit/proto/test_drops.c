@@ -334,6 +334,26 @@ static void trim_opcode(void **state)
 	}
 }
 
+/* Too short to be cut: only the class is a trimmed one, and everything is checked as ever. */
+static void trim_whole(void **state)
+{
+	static const char *const names[] = {"probe-v6", "probe-srv6", "sack-v6", "ep_req-v6"};
+
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct mrc_pkt pkt;
+
+		start(names[i]);
+		frame[IP] = (uint8_t)(0x60 | proto.dscp[MRC_CLASS_TRIMMED] >> 2);
+		frame[IP + 1] = (uint8_t)(proto.dscp[MRC_CLASS_TRIMMED] << 6);
+		assert_int_equal(mrc_pkt_decode(&proto, frame, frame_len, &pkt), MRC_KEEP);
+		assert_int_equal(pkt.cls, MRC_CLASS_TRIMMED);
+		assert_int_equal(pkt.flags & MRC_PKT_TRIMMED, 0);
+		assert_true(mrc_pkt_icrc_ok(&pkt, frame));
+		frame_len--;
+		assert_drop(MRC_DROP_TRIM_OPCODE);
+	}
+}
+
 /* A packet that ends `len` bytes behind the IP header, all lengths saying so. */
 static void end_at(uint32_t udp, uint32_t len)
 {
@@ -721,6 +741,7 @@ int main(void)
 		cmocka_unit_test(udp_length),
 		cmocka_unit_test(trim_short),
 		cmocka_unit_test(trim_opcode),
+		cmocka_unit_test(trim_whole),
 		cmocka_unit_test(bth_short),
 		cmocka_unit_test(bth_version),
 		cmocka_unit_test(bth_opcode),

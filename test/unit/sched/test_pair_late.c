@@ -130,10 +130,42 @@ static void asked_before_the_timer(void **state)
 	}
 }
 
+/*
+ * A full switch only changes the class of what is too short to be cut, and probes are. Such a one
+ * is whole and answered as ever.
+ */
+/* spec */
+static void remarked_probe_is_answered(void **state)
+{
+	for (uint8_t cls = MRC_CLASS_TRIMMED; cls <= MRC_CLASS_TRIMMED_LASTHOP; cls++) {
+		struct pair_cfg cfg;
+		struct pair *p;
+
+		pair_test_cfg(&cfg, "remarked_probe_is_answered", cls);
+		p = pair_create(&cfg);
+		pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+		assert_true(pair_run_idle(p, PAIR_MS));
+		pair_fault_add(
+			p, &(struct pair_fault){.act = PAIR_DROP, .kinds = PAIR_DATA, .count = 1});
+		pair_fault_add(
+			p, &(struct pair_fault){
+				   .act = PAIR_TRIM, .kinds = PAIR_PROBE, .arg = 256, .cls = cls});
+		pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+		pair_finish_faulty(p, 2 * PAIR_MS);
+		PAIR_EQ(p, p->faults[0].fired, 1);
+		assert_true(p->faults[1].fired > 0);
+		PAIR_EQ(p, PAIR_COUNTER(p, PAIR_A, timeouts), 0);
+		PAIR_EQ(p, PAIR_COUNTER(p, PAIR_A, rtx_by_order), 1);
+		PAIR_EQ(p, pair_drops(p, PAIR_B, MRC_DROP_TRIM_OPCODE), 0);
+		pair_destroy(p);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(silent_path_rests),
 	cmocka_unit_test(slow_path_is_used),
 	cmocka_unit_test(asked_before_the_timer),
+	cmocka_unit_test(remarked_probe_is_answered),
 };
 
 PAIR_TEST_MAIN(tests)
