@@ -269,6 +269,43 @@ static void shuffling_paths_are_recognised(void **state)
 	}
 }
 
+static struct mrc_nscc_cfg window;
+
+static void with_window(struct pair_cfg *cfg)
+{
+	mrc_nscc_cfg_default(&window, 100000000000, 5000, 4096 + 100, true);
+	cfg->cc = &window;
+	cfg->pmtu = 4096;
+}
+
+/* What was taken for lost and was not gives the window back what it took, before it was sent again
+ * or after. */
+/* spec */
+static void the_window_is_pardoned(void **state)
+{
+	for (int again = 0; again < 2; again++) {
+		struct rig r;
+		mrc_psn_t psn;
+
+		rig_open(&r, "the_window_is_pardoned", with_window);
+		psn = mrc_psn(r.p->cfg.psn[PAIR_A]);
+		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
+		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 4096});
+		pair_run(r.p, 10 * PAIR_US);
+		PAIR_EQ(r.p, mrc_nscc_cwnd(&r.qp->cc), window.max_cwnd);
+		loss_declare(r.s, r.p->now, r.qp, psn, LOSS_PROBE);
+		PAIR_EQ(r.p, mrc_nscc_cwnd(&r.qp->cc), window.max_cwnd - sent_at(&r, 0)->size);
+		if (again) {
+			sentmap_resend(&r.qp->snt, &r.s->sent, psn, sent_at(&r, 0)->ev, r.p->now);
+			mrc_nscc_on_sent(&r.qp->cc, sent_at(&r, 0)->size);
+		}
+		PAIR_EQ(r.p, sack_for(&r, 0, 0).kind, MRC_RX_CONSUMED);
+		PAIR_EQ(r.p, mrc_nscc_cwnd(&r.qp->cc), window.max_cwnd);
+		PAIR_EQ(r.p, r.s->counters.spurious_retransmits, again);
+		rig_close(&r);
+	}
+}
+
 /* ---- stamps ---- */
 
 /* Smoothed round trip after a transport ACK and then the SACK of a packet that left age_ns ago. */
@@ -538,6 +575,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(false_verdicts_by_hand),
 		cmocka_unit_test(overtaken_packets_get_their_time),
 		cmocka_unit_test(shuffling_paths_are_recognised),
+		cmocka_unit_test(the_window_is_pardoned),
 		cmocka_unit_test(old_stamps_give_no_sample),
 		cmocka_unit_test(strict_echo_compares_paths),
 		cmocka_unit_test(probes_fall_silent),
