@@ -12,8 +12,14 @@ uint64_t mrc_fabric_lookahead_ns(const struct mrc_fabric *fabric)
 	uint64_t least_ns = MRC_FABRIC_NEVER;
 
 	for (uint32_t i = 0; i < fabric->nb_links; i++) {
-		if (fabric->links[i].cls == MRC_FABRIC_HOST_UP)
-			least_ns = min64(least_ns, fabric->links[i].delay_ns);
+		const struct link *l = &fabric->links[i];
+
+		if (l->cls != MRC_FABRIC_HOST_UP)
+			continue;
+		/* Marking and trimming draw random numbers, in order of time. */
+		if (l->ecn_max_len != 0 || l->trim_len != 0)
+			return 0;
+		least_ns = min64(least_ns, l->delay_ns);
 	}
 	for (uint32_t i = 0; i < fabric->cfg.max_faults; i++) {
 		const struct fault *fault = &fabric->faults[i];

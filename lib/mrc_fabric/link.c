@@ -70,7 +70,11 @@ static void arm_arrival(struct mrc_fabric *f, struct link *l)
 			return;
 		mrc_fabric_wheel_remove(&f->wheel, node);
 	}
-	mrc_fabric_wheel_add(&f->wheel, node, at_ns);
+	/* When its host was run is an accident. */
+	if (f->cfg.hosts_apart && l->cls == MRC_FABRIC_HOST_UP)
+		mrc_fabric_wheel_add_late(&f->wheel, node, at_ns);
+	else
+		mrc_fabric_wheel_add(&f->wheel, node, at_ns);
 }
 
 /* Keeps the wire sorted by arrival; equal times in order of insertion. */

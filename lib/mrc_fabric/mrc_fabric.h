@@ -198,8 +198,9 @@ uint32_t mrc_fabric_recv(struct mrc_fabric *fabric, uint32_t host, uint32_t plan
  * once in a lookahead and not with every packet. Faults have to wait for all hosts: the fabric must
  * not run beyond mrc_fabric_fault_next_ns.
  */
-/* Shortest delay of an uplink with the switch behind it; 0 while a fault that acts on packets
- * selects uplinks, because it counts them in order of time over all hosts. Cost: all links. */
+/* Shortest delay of an uplink with the switch behind it. 0 while uplinks mark or trim, or a fault
+ * that acts on packets selects them: random numbers are drawn and packets counted in order of time
+ * over all hosts. Cost: all links. */
 uint64_t mrc_fabric_lookahead_ns(const struct mrc_fabric *fabric);
 /* When a fault begins, ends or switches next, MRC_FABRIC_NEVER if none does. Cost: max_faults. */
 uint64_t mrc_fabric_fault_next_ns(const struct mrc_fabric *fabric);

@@ -11,7 +11,18 @@ void mrc_fabric_wheel_init(struct wheel *wheel, struct wheel_node *nodes, uint32
 	wheel->levels = levels;
 	wheel->cells = cells;
 	wheel->free_line = WHEEL_NONE;
-	for (uint32_t c = mrc_fabric_wheel_nb_cells(nb_nodes); c > 0; c -= WHEEL_LINE) {
+	uint32_t bit_lines = nb_nodes / (16 * WHEEL_LINE) + 1;
+	uint32_t word_lines = nb_nodes / (1024 * WHEEL_LINE) + 1;
+	uint32_t nb = mrc_fabric_wheel_nb_cells(nb_nodes) - (bit_lines + word_lines) * WHEEL_LINE;
+
+	wheel->late_bits = (uint64_t *)(void *)(cells + nb);
+	wheel->late_words = (uint64_t *)(void *)(cells + nb + bit_lines * WHEEL_LINE);
+	wheel->nb_late = 0;
+	wheel->late_mask = nb_nodes <= 1 ? 0 : UINT32_MAX >> __builtin_clz(nb_nodes - 1);
+	wheel->nb_late_words = wheel->late_mask / 4096 + 1;
+	for (uint32_t c = 0; c < (bit_lines + word_lines) * WHEEL_LINE; c++)
+		cells[nb + c] = 0;
+	for (uint32_t c = nb; c > 0; c -= WHEEL_LINE) {
 		cells[c - WHEEL_LINE] = wheel->free_line;
 		wheel->free_line = c - WHEEL_LINE;
 	}
@@ -22,7 +33,8 @@ void mrc_fabric_wheel_init(struct wheel *wheel, struct wheel_node *nodes, uint32
 		for (uint32_t i = 0; i < WHEEL_SLOTS / 64; i++)
 			levels[l].used[i] = 0;
 		for (uint32_t i = 0; i < WHEEL_SLOTS; i++)
-			levels[l].slots[i] = (struct wheel_slot){WHEEL_NONE, WHEEL_NONE};
+			levels[l].slots[i] = levels[l].late[i] =
+				(struct wheel_slot){WHEEL_NONE, WHEEL_NONE};
 	}
 }
 
@@ -137,32 +149,103 @@ static uint32_t level_of(const struct wheel *wheel, uint64_t t)
 	return diff < WHEEL_SLOTS ? 0 : (63 - (uint32_t)__builtin_clzll(diff)) / WHEEL_BITS;
 }
 
+static struct wheel_slot *slot_of(struct wheel_level *lv, uint32_t index, bool late)
+{
+	return late ? &lv->late[index] : &lv->slots[index];
+}
+
 static void link_node(struct wheel *wheel, uint32_t node, uint64_t at_ns)
 {
 	uint32_t level = level_of(wheel, at_ns);
 	uint32_t index = digit(at_ns, level);
 	struct wheel_level *lv = &wheel->levels[level];
 	struct wheel_node *n = &wheel->nodes[node];
+	struct wheel_slot *slot = slot_of(lv, index, n->late);
 
 	n->at_ns = at_ns;
 	n->state = WHEEL_IN;
-	if (lv->slots[index].head == WHEEL_NONE) {
+	if (slot->head == WHEEL_NONE) {
 		lv->used[index / 64] |= 1ull << (index % 64);
 		lv->summary |= 1ull << (index / 64);
 	}
-	cell_push(wheel, &lv->slots[index], node);
+	cell_push(wheel, slot, node);
 }
 
 void mrc_fabric_wheel_add(struct wheel *wheel, uint32_t node, uint64_t at_ns)
 {
+	wheel->nodes[node].late = false;
 	link_node(wheel, node, at_ns < wheel->cur_ns ? wheel->cur_ns : at_ns);
 }
 
-static void slot_unused(struct wheel_level *lv, uint32_t index)
+void mrc_fabric_wheel_add_late(struct wheel *wheel, uint32_t node, uint64_t at_ns)
 {
+	wheel->nodes[node].late = true;
+	link_node(wheel, node, at_ns < wheel->cur_ns ? wheel->cur_ns : at_ns);
+}
+
+/* After something was taken out: the bit of a slot that holds nothing any more. */
+static void slot_check(const struct wheel *wheel, struct wheel_level *lv, uint32_t index)
+{
+	if (lv->slots[index].head != WHEEL_NONE || lv->late[index].head != WHEEL_NONE ||
+		(lv == wheel->levels && wheel->nb_late != 0 && index == digit(wheel->cur_ns, 0)))
+		return;
 	lv->used[index / 64] &= ~(1ull << (index % 64));
 	if (lv->used[index / 64] == 0)
 		lv->summary &= ~(1ull << (index / 64));
+}
+
+/* ---- late nodes of the present instant */
+
+/* The bit of a node, and the node of a bit. Every pair of nodes changes places with every second
+ * instant. */
+static uint32_t late_bit(const struct wheel *wheel, uint32_t node)
+{
+	uint64_t h = (wheel->cur_ns + 1) * 0xD6E8FEB86659FD93u;
+
+	h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u;
+	return node ^ ((uint32_t)(h >> 32) & wheel->late_mask);
+}
+
+static void late_clear(struct wheel *wheel, uint32_t bit)
+{
+	wheel->late_bits[bit / 64] &= ~(1ull << (bit % 64));
+	if (wheel->late_bits[bit / 64] == 0)
+		wheel->late_words[bit / 4096] &= ~(1ull << (bit / 64 % 64));
+	wheel->nb_late--;
+}
+
+static bool late_remove(struct wheel *wheel, uint32_t node)
+{
+	uint32_t bit = late_bit(wheel, node);
+
+	if ((wheel->late_bits[bit / 64] >> (bit % 64) & 1) == 0)
+		return false;
+	late_clear(wheel, bit);
+	return true;
+}
+
+static void late_collect(struct wheel *wheel, struct wheel_slot *slot)
+{
+	while (slot->head != WHEEL_NONE) {
+		uint32_t bit = late_bit(wheel, cell_pop(wheel, slot));
+
+		wheel->late_bits[bit / 64] |= 1ull << (bit % 64);
+		wheel->late_words[bit / 4096] |= 1ull << (bit / 64 % 64);
+		wheel->nb_late++;
+	}
+}
+
+/* There is one. */
+static uint32_t late_pop(struct wheel *wheel)
+{
+	uint32_t i = 0, word, bit;
+
+	while (wheel->late_words[i] == 0)
+		i++;
+	word = i * 64 + (uint32_t)__builtin_ctzll(wheel->late_words[i]);
+	bit = word * 64 + (uint32_t)__builtin_ctzll(wheel->late_bits[word]);
+	late_clear(wheel, bit);
+	return late_bit(wheel, bit);
 }
 
 void mrc_fabric_wheel_remove(struct wheel *wheel, uint32_t node)
@@ -173,9 +256,9 @@ void mrc_fabric_wheel_remove(struct wheel *wheel, uint32_t node)
 	struct wheel_level *lv = &wheel->levels[level];
 
 	if (n->state == WHEEL_IN) {
-		cell_remove(wheel, &lv->slots[index], node);
-		if (lv->slots[index].head == WHEEL_NONE)
-			slot_unused(lv, index);
+		if (!n->late || !late_remove(wheel, node))
+			cell_remove(wheel, slot_of(lv, index, n->late), node);
+		slot_check(wheel, lv, index);
 	}
 	n->state = WHEEL_OUT;
 }
@@ -224,29 +307,37 @@ static uint32_t find_level(const struct wheel *wheel, uint32_t *index_out)
 
 static void spread(struct wheel *wheel, uint32_t level, uint32_t index)
 {
-	struct wheel_slot *slot = &wheel->levels[level].slots[index], from = *slot;
+	struct wheel_level *lv = &wheel->levels[level];
 
-	*slot = (struct wheel_slot){WHEEL_NONE, WHEEL_NONE};
-	slot_unused(&wheel->levels[level], index);
-	while (from.head != WHEEL_NONE) {
-		uint32_t node = cell_pop(wheel, &from);
+	for (int late = 0; late < 2; late++) {
+		struct wheel_slot *slot = slot_of(lv, index, late != 0), from = *slot;
 
-		link_node(wheel, node, wheel->nodes[node].at_ns);
+		*slot = (struct wheel_slot){WHEEL_NONE, WHEEL_NONE};
+		while (from.head != WHEEL_NONE) {
+			uint32_t node = cell_pop(wheel, &from);
+
+			link_node(wheel, node, wheel->nodes[node].at_ns);
+		}
 	}
+	slot_check(wheel, lv, index);
 }
 
 /* The first node of the present instant, WHEEL_NONE without one. */
 static uint32_t take(struct wheel *wheel, enum wheel_state state)
 {
+	struct wheel_level *lv = &wheel->levels[0];
 	uint32_t index = digit(wheel->cur_ns, 0), node;
-	struct wheel_slot *slot = &wheel->levels[0].slots[index];
 
-	if (slot->head == WHEEL_NONE)
-		return WHEEL_NONE;
-	node = cell_pop(wheel, slot);
-	if (slot->head == WHEEL_NONE)
-		slot_unused(&wheel->levels[0], index);
-	wheel->nodes[node].state = state;
+	if (lv->slots[index].head != WHEEL_NONE) {
+		node = cell_pop(wheel, &lv->slots[index]);
+	} else {
+		late_collect(wheel, &lv->late[index]);
+		if (wheel->nb_late == 0)
+			return WHEEL_NONE;
+		node = late_pop(wheel);
+	}
+	slot_check(wheel, lv, index);
+	wheel->nodes[node].state = (uint16_t)state;
 	return node;
 }
 
@@ -295,18 +386,12 @@ bool mrc_fabric_wheel_settle(struct wheel *wheel, uint32_t node)
 	return true;
 }
 
-uint64_t mrc_fabric_wheel_next(const struct wheel *wheel)
+static uint64_t first_of(const struct wheel *wheel, const struct wheel_slot *slot)
 {
-	const struct wheel_slot *slot;
-	uint32_t index;
-	uint32_t level = find_level(wheel, &index);
 	uint64_t first = UINT64_MAX;
 
-	if (level == WHEEL_LEVELS)
-		return UINT64_MAX;
-	if (level == 0)
-		return slot_start(wheel, 0, index);
-	slot = &wheel->levels[level].slots[index];
+	if (slot->head == WHEEL_NONE)
+		return first;
 	for (uint32_t cell = slot->head;; cell = cell_after(wheel, cell)) {
 		uint64_t at_ns = wheel->nodes[wheel->cells[cell]].at_ns;
 
@@ -314,4 +399,19 @@ uint64_t mrc_fabric_wheel_next(const struct wheel *wheel)
 		if (cell + 1 == slot->tail)
 			return first;
 	}
+}
+
+uint64_t mrc_fabric_wheel_next(const struct wheel *wheel)
+{
+	uint32_t index;
+	uint32_t level = find_level(wheel, &index);
+	uint64_t first, late;
+
+	if (level == WHEEL_LEVELS)
+		return UINT64_MAX;
+	if (level == 0)
+		return slot_start(wheel, 0, index);
+	first = first_of(wheel, &wheel->levels[level].slots[index]);
+	late = first_of(wheel, &wheel->levels[level].late[index]);
+	return late < first ? late : first;
 }

@@ -34,7 +34,8 @@ enum wheel_state {
 
 struct wheel_node {
 	uint64_t at_ns;
-	uint32_t state; /* enum wheel_state */
+	uint16_t state; /* enum wheel_state */
+	bool late;
 };
 
 /* Cells head .. tail-1, along the lines; head WHEEL_NONE: empty. A tail at the end of a line stays
@@ -47,6 +48,7 @@ struct wheel_level {
 	uint64_t summary; /* bit i: used[i] is not 0 */
 	uint64_t used[WHEEL_SLOTS / 64];
 	struct wheel_slot slots[WHEEL_SLOTS];
+	struct wheel_slot late[WHEEL_SLOTS];
 };
 
 struct wheel {
@@ -55,13 +57,20 @@ struct wheel {
 	struct wheel_level *levels;
 	uint32_t *cells;
 	uint32_t free_line; /* its first cell, which holds the next one's; WHEEL_NONE ends */
+	/* late nodes of the present instant: bit per node, bit per word that is not 0 */
+	uint64_t *late_bits, *late_words;
+	uint32_t nb_late, nb_late_words;
+	uint32_t late_mask; /* a power of two above all node numbers, less 1 */
 };
 
-/* Cells that this many nodes need: a line for each slot in use, full ones, and both once more for
- * the slot that is being spread. */
+/* Cells that this many nodes need: a line for each slot in use, full ones, both once more for the
+ * slot that is being spread, and the bits of late nodes. */
 static inline uint32_t mrc_fabric_wheel_nb_cells(uint32_t nb_nodes)
 {
-	return (nb_nodes + 2 * (nb_nodes / (WHEEL_LINE - 1)) + 4) * WHEEL_LINE;
+	uint32_t lines = nb_nodes + 2 * (nb_nodes / (WHEEL_LINE - 1)) + 4;
+
+	return (lines + nb_nodes / (16 * WHEEL_LINE) + nb_nodes / (1024 * WHEEL_LINE) + 2) *
+	       WHEEL_LINE;
 }
 
 /* nodes: nb_nodes entries, levels: WHEEL_LEVELS entries, cells: mrc_fabric_wheel_nb_cells entries
@@ -71,6 +80,10 @@ void mrc_fabric_wheel_init(struct wheel *wheel, struct wheel_node *nodes, uint32
 bool mrc_fabric_wheel_has(const struct wheel *wheel, uint32_t node);
 /* The node must not be in the wheel; a time in the past counts as cur_ns. */
 void mrc_fabric_wheel_add(struct wheel *wheel, uint32_t node, uint64_t at_ns);
+/* The same, but it comes behind all nodes of its instant that are not late, and late ones come in
+ * an order that follows from their numbers and the time, by which no number is preferred: for
+ * events whose order of insertion is an accident. */
+void mrc_fabric_wheel_add_late(struct wheel *wheel, uint32_t node, uint64_t at_ns);
 void mrc_fabric_wheel_remove(struct wheel *wheel, uint32_t node);
 /* Takes out the first node due at or before now_ns and moves cur_ns to its time; WHEEL_NONE, and
  * cur_ns = now_ns, when there is none. */

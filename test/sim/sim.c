@@ -25,8 +25,11 @@ void sim_fail(struct sim *sim, const char *fmt, ...)
 
 void sim_hash(struct sim *sim, uint64_t value)
 {
-	sim->hash = (sim->hash ^ value) * 0x9E3779B97F4A7C15u;
-	sim->hash ^= sim->hash >> 29;
+	/* Hosts that are run apart keep one each, so that it does not matter where windows end. */
+	uint64_t *hash = sim->running != NULL ? &sim->running->hash : &sim->hash;
+
+	*hash = (*hash ^ value) * 0x9E3779B97F4A7C15u;
+	*hash ^= *hash >> 29;
 }
 
 /* ---- heap of hosts by wake-up time, then index */
@@ -135,6 +138,7 @@ struct sim *sim_create(struct scenario *sc, const struct sim_opts *opts)
 	sim->nb_hosts = scenario_nb_hosts(sc);
 	sim_seed(sim->rng, sc->seed);
 	sim_env_init(&sim->env, sim, env_random);
+	sim->until_ns = SIM_NEVER;
 	sim->scratch = sim_alloc(65536 + 64);
 	if (sc->run.repair)
 		sim_repair_create(sim);
@@ -421,8 +425,9 @@ static bool over(const struct sim *sim)
 /* What is under way may still arrive: acknowledgements, retransmissions that were not needed. */
 static void drain(struct sim *sim)
 {
-	uint64_t until = sim->now_ns + 20 * scenario_rtt_ns(sim->sc);
+	uint64_t until = sim->end_ns + 20 * scenario_rtt_ns(sim->sc);
 
+	sim->until_ns = until;
 	while (sim->failure[0] == '\0') {
 		uint64_t t = next_instant(sim);
 
@@ -430,6 +435,14 @@ static void drain(struct sim *sim)
 			break;
 		advance(sim, t);
 	}
+	if (sim->apart)
+		sim->now_ns = until;
+}
+
+static void hash_hosts(struct sim *sim)
+{
+	for (uint32_t i = 0; i < sim->nb_hosts; i++)
+		sim_hash(sim, sim->hosts[i].hash);
 }
 
 static double seconds(clockid_t clock)
@@ -472,6 +485,8 @@ bool sim_run(struct sim *sim)
 	sim->memory_late = sim_memory_resident();
 	if (sim->failure[0] == '\0')
 		drain(sim);
+	if (sim->apart)
+		hash_hosts(sim);
 	sim->wall_s = seconds(CLOCK_MONOTONIC) - wall_s;
 	sim->cpu_s = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_s;
 	if (sim->failure[0] == '\0')

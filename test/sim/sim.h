@@ -90,6 +90,7 @@ struct sim_host {
 	uint32_t turn;
 	bool dirty;       /* has something to do at this instant */
 	bool listed;      /* is in sim->dirty */
+	uint64_t hash;    /* of its own events, while hosts are run apart */
 	uint64_t wake_ns; /* wants to act then; the heap also knows when its ports go on */
 	uint64_t paused_until;
 	uint64_t last_bytes;    /* received by the last sample */
@@ -148,6 +149,7 @@ struct sim {
 	/* window.c */
 	bool apart;               /* hosts are run a lookahead behind the fabric */
 	uint64_t lookahead_ns;    /* 1: not behind */
+	uint64_t until_ns;        /* no window goes beyond */
 	struct sim_host *running; /* whose window is being run */
 	/* flows begun by the arrival of others, to be started later */
 	uint32_t *waiting;

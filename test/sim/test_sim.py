@@ -251,6 +251,18 @@ def test_determinism():
     with open(trace, encoding="utf-8") as file:
         rows = file.read().splitlines()
     check(rows[0] == "time_ns,host,what,a,b,c" and len(rows) > 100, "no trace")
+    # Without faults hosts are run apart; windows may end anywhere.
+    apart = dict(SMALL, load=dict(SMALL["load"], pattern="all_to_all", qps=2))
+    _, plain = result(apart)
+    for sample in ("3us", "170ns", "1ns"):
+        _, sampled = result(apart, "--set", f"run.sample={sample}")
+        check(plain["hash"] == sampled["hash"], f"sampling every {sample} changes the run")
+        check(plain["flows"]["fct_us"] == sampled["flows"]["fct_us"], "and completion times")
+    _, traced = result(apart, "--trace", trace)
+    check(plain["hash"] == traced["hash"], "tracing changes the run")
+    with open(trace, encoding="utf-8") as file:
+        times = [int(row.split(",")[0]) for row in file.read().splitlines()[1:]]
+    check(len(times) > 100 and times == sorted(times), "the trace is not in order of time")
 
 
 def test_capture():
@@ -379,7 +391,8 @@ def test_handover():
     for seed in range(1, 21):
         code, r = result(content, "--seed", str(seed))
         check(code == 0, f"seed {seed}: {r['failure']}")
-        check(r["handover"]["waiting_most"] == 4 and r["handover"]["dropped"] > 0,
+        # What comes after the end waits behind what is there, however much that is.
+        check(4 <= r["handover"]["waiting_most"] <= 8 and r["handover"]["dropped"] > 0,
               f"seed {seed}: {r['handover']}")
 
 

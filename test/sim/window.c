@@ -5,10 +5,10 @@
  * What a host sends reaches a switch a link's delay later at the earliest. So the fabric runs that
  * long at once, and then every host by itself through the same time, from event to event: its
  * arrivals, its timers, its ports. The order of events of each host, of each link and of each
- * switch is the one that single instants give, except that packets which reach a switch over
- * different links in the same nanosecond come in the order of their hosts. What concerns several
- * hosts (a flow begins, a fault changes, a sample is taken) ends a window before it and has an
- * instant of its own.
+ * switch is that of time; what comes to a switch from hosts in the same nanosecond comes behind all
+ * else of it, in an order that prefers none. So a run does not depend on where windows end. What
+ * concerns several hosts (a flow begins, a fault changes, a sample is taken) ends a window before
+ * it and has an instant of its own.
  *
  * The reason is memory: a thousand engines do not fit into a cache. With single instants every
  * packet finds its host's engine gone; here an engine stays for all packets of a lookahead.
@@ -47,7 +47,7 @@ uint64_t sim_window_end(struct sim *sim, uint64_t from_ns)
 
 	if (barrier_ns <= from_ns)
 		return from_ns;
-	return min64(from_ns + sim->lookahead_ns - 1, barrier_ns - 1);
+	return min64(min64(from_ns + sim->lookahead_ns - 1, barrier_ns - 1), sim->until_ns);
 }
 
 static uint64_t next_ns(const struct sim *sim, const struct sim_host *h)

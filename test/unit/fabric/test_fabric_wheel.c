@@ -15,16 +15,25 @@ enum {
 };
 
 struct reference {
-	bool in;
+	bool in, late;
 	uint64_t at_ns, order;
 };
 
 static struct wheel wheel;
 static struct wheel_node nodes[NB_NODES];
 static struct wheel_level levels[WHEEL_LEVELS];
-/* mrc_fabric_wheel_nb_cells(NB_NODES) */
-static uint32_t cells[(NB_NODES + 2 * (NB_NODES / 15) + 4) * WHEEL_LINE];
+static _Alignas(64) uint32_t cells[2 * NB_NODES * WHEEL_LINE];
 static struct reference refs[NB_NODES];
+
+/* Late ones behind the others; which of them is first is the wheel's choice. */
+static bool before(uint32_t x, uint32_t y)
+{
+	if (refs[x].at_ns != refs[y].at_ns)
+		return refs[x].at_ns < refs[y].at_ns;
+	if (refs[x].late != refs[y].late)
+		return refs[y].late;
+	return refs[x].order < refs[y].order;
+}
 
 static uint32_t first(void)
 {
@@ -33,8 +42,7 @@ static uint32_t first(void)
 	for (uint32_t i = 0; i < NB_NODES; i++) {
 		if (!refs[i].in)
 			continue;
-		if (best == WHEEL_NONE || refs[i].at_ns < refs[best].at_ns ||
-			(refs[i].at_ns == refs[best].at_ns && refs[i].order < refs[best].order))
+		if (best == WHEEL_NONE || before(i, best))
 			best = i;
 	}
 	return best;
@@ -52,17 +60,21 @@ static void add(struct test_env *te, uint64_t order)
 {
 	uint32_t i = test_random_below(te, NB_NODES);
 	uint64_t at_ns = wheel.cur_ns + random_distance(te);
+	bool late = test_random_below(te, 3) == 0;
 
 	assert_int_equal(mrc_fabric_wheel_has(&wheel, i), refs[i].in);
 	if (refs[i].in)
 		return;
-	mrc_fabric_wheel_add(&wheel, i, at_ns);
-	refs[i] = (struct reference){true, at_ns, order};
+	if (late)
+		mrc_fabric_wheel_add_late(&wheel, i, at_ns);
+	else
+		mrc_fabric_wheel_add(&wheel, i, at_ns);
+	refs[i] = (struct reference){true, late, at_ns, order};
 }
 
 static void pop(struct test_env *te)
 {
-	uint32_t want = first();
+	uint32_t want = first(), got;
 	uint64_t now_ns = wheel.cur_ns + random_distance(te);
 
 	if (want != WHEEL_NONE && test_random_below(te, 2) == 0)
@@ -75,14 +87,18 @@ static void pop(struct test_env *te)
 		return;
 	}
 	if (test_random_below(te, 2) == 0) {
-		assert_int_equal(mrc_fabric_wheel_pop(&wheel, now_ns), want);
+		got = mrc_fabric_wheel_pop(&wheel, now_ns);
 	} else {
-		assert_int_equal(mrc_fabric_wheel_claim(&wheel, now_ns), want);
-		assert_true(mrc_fabric_wheel_has(&wheel, want));
-		assert_true(mrc_fabric_wheel_settle(&wheel, want));
+		got = mrc_fabric_wheel_claim(&wheel, now_ns);
+		assert_true(mrc_fabric_wheel_has(&wheel, got));
+		assert_true(mrc_fabric_wheel_settle(&wheel, got));
 	}
+	assert_true(refs[got].in && refs[got].late == refs[want].late);
+	assert_int_equal(refs[got].at_ns, refs[want].at_ns);
+	if (!refs[got].late)
+		assert_int_equal(got, want);
 	assert_int_equal(wheel.cur_ns, refs[want].at_ns);
-	refs[want].in = false;
+	refs[got].in = false;
 }
 
 static void order_is_time_then_insertion(void **state)
@@ -90,6 +106,7 @@ static void order_is_time_then_insertion(void **state)
 	struct test_env te;
 
 	test_env_init(&te, 7);
+	assert_in_range(mrc_fabric_wheel_nb_cells(NB_NODES), 1, sizeof(cells) / sizeof(cells[0]));
 	mrc_fabric_wheel_init(&wheel, nodes, NB_NODES, levels, cells);
 	for (uint64_t round = 0; round < NB_ROUNDS; round++) {
 		uint32_t i = test_random_below(&te, NB_NODES);
@@ -132,6 +149,36 @@ static void claims(void **state)
 	assert_int_equal(wheel.cur_ns, 701);
 }
 
+/* The order of late ones does not depend on when they were added, and prefers nobody. */
+static void late_ones_have_an_order(void **state)
+{
+	uint32_t first_wins = 0;
+
+	mrc_fabric_wheel_init(&wheel, nodes, NB_NODES, levels, cells);
+	for (uint64_t t = 1; t <= 2000; t++) {
+		uint32_t order[3];
+
+		for (uint32_t turn = 0; turn < 2; turn++) {
+			for (uint32_t i = 0; i < 3; i++)
+				mrc_fabric_wheel_add_late(
+					&wheel, turn == 0 ? 7 + i : 9 - i, 10000 * t);
+			mrc_fabric_wheel_add(&wheel, 20, 10000 * t);
+			assert_int_equal(mrc_fabric_wheel_pop(&wheel, 10000 * t), 20);
+			for (uint32_t i = 0; i < 3; i++) {
+				uint32_t got = mrc_fabric_wheel_pop(&wheel, 10000 * t);
+
+				if (turn == 0)
+					order[i] = got;
+				assert_int_equal(got, order[i]);
+			}
+			first_wins +=
+				turn == 0 && (order[0] == 7 || (order[1] == 7 && order[0] == 8));
+		}
+		assert_int_equal(mrc_fabric_wheel_pop(&wheel, 10000 * t), WHEEL_NONE);
+	}
+	assert_in_range(first_wins, 800, 1600);
+}
+
 static void time_in_the_past_is_now(void **state)
 {
 	mrc_fabric_wheel_init(&wheel, nodes, NB_NODES, levels, cells);
@@ -155,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(order_is_time_then_insertion),
 		cmocka_unit_test(claims),
+		cmocka_unit_test(late_ones_have_an_order),
 		cmocka_unit_test(time_in_the_past_is_now),
 		cmocka_unit_test(last_instant),
 	};
