@@ -191,16 +191,18 @@ static uint64_t rest_longer(const struct mrc_ev_set *set, uint64_t rest_ns, bool
  * such paths are passed once and no more, because what one does not take the others get on top. A
  * path that is marked again while few others are is worse than they are: its rest grows until its
  * part of the packets is what it can carry.
+ *
+ * False: the mark is old news, what is on its way since the last rest will tell.
  */
-static void learn_rest(
+static bool learn_rest(
 	struct mrc_ev_set *set, uint64_t now_ns, struct ev_entry *entry, bool trimmed)
 {
 	struct ev_plane *plane = &set->planes[entry->plane];
 	uint64_t since_ns = now_ns - entry->until_ns;
 	uint32_t others = plane->nb_marks - entry->marks;
 
-	if (since_ns < set->skip_ns)
-		return; /* the packet left before the last rest */
+	if (since_ns < set->skip_ns) /* the packet left before the last rest */
+		return entry->interval_ns < set->skip_ns / 4;
 	if (since_ns > REST_FORGET * (entry->interval_ns + set->skip_ns))
 		entry->interval_ns = 0;
 	if (4 * others < plane->nb_walk)
@@ -208,6 +210,7 @@ static void learn_rest(
 	else if (2 * others + 1 >= plane->nb_walk)
 		entry->interval_ns /= 4;
 	entry->marks = ++plane->nb_marks;
+	return true;
 }
 
 /* A path that eats packets leaves, unless too few would remain in service: then it only skips.
@@ -267,8 +270,8 @@ void mrc_ev_feedback(
 	case MRC_EV_FB_TRIMMED:
 		if (entry->state != MRC_EV_GOOD || set->skip_max_ns == 0)
 			break;
-		learn_rest(set, now_ns, entry, what == MRC_EV_FB_TRIMMED);
-		mrc_ev_change(set, now_ns, index, MRC_EV_SKIP);
+		if (learn_rest(set, now_ns, entry, what == MRC_EV_FB_TRIMMED))
+			mrc_ev_change(set, now_ns, index, MRC_EV_SKIP);
 		break;
 	case MRC_EV_FB_LATE:
 		rest_late(set, now_ns, index);

@@ -21,13 +21,12 @@
 _Static_assert(MRC_EV_MAX <= STEP_MASK + 1, "a step must reach every slot");
 
 /*
- * A place in the walk: bits 0-11 step, 12-23 factor, 24-31 and 20-23 turn (bits 0-7 and 8-11). The
- * upper bits of turn, which are not redrawn, and of the factor of the largest lists are the same.
+ * A place in the walk: bits 0-11 step, 12-23 factor, 20-31 turn. Where both meet, in the factor of
+ * lists of more than SHARED_MIN slots, the turn is not redrawn.
  */
-static inline uint32_t turn_of(uint32_t walk)
-{
-	return walk >> 24 | (walk >> 12 & 0xF00);
-}
+#define TURN_SHIFT 20
+#define SHARED     0xFu /* of the turn */
+#define SHARED_MIN 256u
 
 static inline uint32_t new_order(struct mrc_ev_set *set)
 {
@@ -38,8 +37,11 @@ static inline uint32_t new_order(struct mrc_ev_set *set)
 static inline uint32_t next_pass(struct mrc_ev_set *set, uint32_t mask, uint32_t walk)
 {
 	uint64_t random = ev_random(set);
-	uint32_t redrawn = (mask >> 4) << 24;
+	uint32_t redrawn = mask >> 4;
 
+	if (mask >= SHARED_MIN)
+		redrawn &= ~SHARED;
+	redrawn <<= TURN_SHIFT;
 	if (__builtin_expect((random & (REDRAW - 1)) == 0, 0))
 		redrawn = UINT32_MAX;
 	return (walk ^ (((uint32_t)(random >> 32) ^ walk) & redrawn)) & ~STEP_MASK;
@@ -58,8 +60,8 @@ static __attribute__((noinline, cold)) void start(
 static inline uint32_t step(struct mrc_ev_set *set, const struct ev_plane *plane, uint32_t *walk)
 {
 	uint32_t now = *walk;
-	uint32_t slot =
-		(((now & STEP_MASK) ^ turn_of(now)) * ((now >> STEP_BITS) | 1)) & plane->mask;
+	uint32_t slot = (((now & STEP_MASK) ^ (now >> TURN_SHIFT)) * ((now >> STEP_BITS) | 1)) &
+			plane->mask;
 
 	*walk = (now & STEP_MASK) >= plane->mask ? next_pass(set, plane->mask, now) : now + 1;
 	return slot;
