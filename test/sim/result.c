@@ -404,7 +404,8 @@ static json_t *loss_json(const struct sim *sim)
 }
 
 struct link_sums {
-	double tx_max, tx_sum, tx_nb; /* of links that carry a tenth of the busiest one's bytes */
+	double tx_min, tx_max, tx_sum,
+		tx_nb; /* of links that carry a tenth of the busiest one's bytes */
 	uint64_t queue_max_len;
 	double queue_mean_max, queue_mean_sum, nb;
 	uint64_t marks, trims;
@@ -422,6 +423,8 @@ static void link_add(struct sim *sim, struct link_sums *s, uint32_t l)
 	s->nb++;
 	s->queue_mean_sum += mean;
 	s->queue_mean_max = mean > s->queue_mean_max ? mean : s->queue_mean_max;
+	if (c.tx_bytes != 0 && (s->tx_min == 0 || (double)c.tx_bytes < s->tx_min))
+		s->tx_min = (double)c.tx_bytes;
 	s->queue_max_len = c.queue_max_len > s->queue_max_len ? c.queue_max_len : s->queue_max_len;
 	if ((double)c.tx_bytes < s->tx_max / 10 || c.tx_bytes == 0)
 		return;
@@ -457,8 +460,10 @@ static json_t *links_json(struct sim *sim)
 			l != UINT32_MAX; l = mrc_fabric_link_next(sim->fabric, &where, l))
 			link_add(sim, &s, l);
 		json_object_set_new(out, names[cls],
-			json_pack("{s:f,s:I,s:f,s:f,s:I,s:I}", "load_max_over_mean",
-				s.tx_sum > 0 ? s.tx_max * s.tx_nb / s.tx_sum : 1.0, "queue_max_len",
+			json_pack("{s:f,s:f,s:I,s:f,s:f,s:I,s:I}", "load_max_over_mean",
+				s.tx_sum > 0 ? s.tx_max * s.tx_nb / s.tx_sum : 1.0,
+				"load_min_over_mean",
+				s.tx_sum > 0 ? s.tx_min * s.tx_nb / s.tx_sum : 1.0, "queue_max_len",
 				(json_int_t)s.queue_max_len, "queue_mean_max_len", s.queue_mean_max,
 				"queue_mean_len", s.nb > 0 ? s.queue_mean_sum / s.nb : 0.0, "marks",
 				(json_int_t)s.marks, "trims", (json_int_t)s.trims));
