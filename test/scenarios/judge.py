@@ -648,7 +648,7 @@ SCENARIOS = [
     Scenario("s03", "Flap storm", "E2", [
         Variant("healthy", "s03.json", scales=False),
         Variant("flaps", "s03.json", lambda seed: {"faults": s03_flaps(seed)}, scales=False)],
-             s03_judge),
+             s03_judge, gated=True),
     Scenario("s04", "Serial and simultaneous uplink loss", "E8, E9, E19, E20", [
         Variant("one by one", "s04.json", {"faults": s04_serial()}, scales=False),
         Variant("eight at once", "s04.json", {"faults": s04_at_once()}, scales=False),
@@ -669,7 +669,7 @@ SCENARIOS = [
              + [Variant(f"cold start {p} %", "s06.json", s06_cold(p), scales=False)
                 for p in (1, 5, 10)],
              s06_judge),
-    Scenario("s07", "Lossy EV", "E12", s07_variants(), s07_judge),
+    Scenario("s07", "Lossy EV", "E12", s07_variants(), s07_judge, gated=True),
     Scenario("s08", "Uniform loss, all planes", "E15 .. E17", s08_variants(), s08_judge),
     Scenario("s09", "ECN rebalancing", "E13", [Variant("pinned", "s09.json")], s09_judge, not_yet={
                  "free flow": "a marked path is passed over once and then used again, so one of two "

@@ -119,7 +119,8 @@ def plot(title, lines, xlabel, ylabel, spans=(), ymin=0.0, ymax=None):
     for i, line in enumerate(lines):
         colour = COLOURS[i % len(COLOURS)]
         out += drawn(line, colour, px, py)
-        legend.append(f'<span style="color:{colour}">&#9632;</span>&nbsp;{html.escape(line["name"])}')
+        legend.append(f'<span style="color:{colour}">&#9632;</span>&nbsp;'
+                      + html.escape(line["name"]))
     if marked:
         legend.append('<span style="color:#d33;opacity:.4">&#9632;</span>&nbsp;a fault is on')
     return (f'<figure><figcaption><b>{html.escape(title)}</b></figcaption>'
@@ -219,7 +220,8 @@ def section(outcome):
     command = outcome["results"][sc.variants[0].name][0].get("command", "")
     return (f'<h2 id="{sc.name}">{sc.name.upper()} {html.escape(sc.title)}</h2>'
             f"<details><summary>Took {outcome['seconds']:.0f} s; the command of its first run"
-            f"</summary><code>{html.escape(command)}</code></details><table><tr><th>verdict</th><th>criterion</th><th>mark</th>"
+            f"</summary><code>{html.escape(command)}</code></details>"
+            "<table><tr><th>verdict</th><th>criterion</th><th>mark</th>"
             f"<th>measured, worst seed</th></tr>{rows}</table>"
             f'<details open><summary>plots</summary><div class="plots">{plots}</div></details>')
 

@@ -81,6 +81,10 @@ static void check_conn(struct sim *sim, struct sim_conn *c)
 	struct mrc_load_result tx, rx;
 
 	check_load(sim, c);
+	if (sim->sc->load.verify != MRC_LOAD_VERIFY_NONE &&
+		!sim_guarded_ok(c->region, c->region_len))
+		sim_fail(sim, "connection %u to %u: bytes beside the region were written", c->src,
+			c->dst);
 	mrc_load_result(c->tx, &tx);
 	mrc_load_result(c->rx, &rx);
 	if (tx.qps_failed == 0 && rx.rx_messages != tx.tx_messages)

@@ -199,7 +199,7 @@ static int conn_loads(struct sim *sim, struct sim_conn *c)
 	c->region_len = mrc_load_region_len(&rx);
 	/* Unverified data may overwrite each other: all connections share one region. */
 	if (!none)
-		c->region = sim_alloc(c->region_len);
+		c->region = sim_guarded_alloc(c->region_len);
 	else if (c == sim->conns)
 		c->region = sim_alias_map(c->region_len);
 	else

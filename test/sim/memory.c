@@ -12,6 +12,8 @@ enum {
 	HUGE_LEN = 2 << 20,
 	CHUNK_LEN = 32 << 20,
 	ALIAS_LEN = 64 << 10, /* of real memory behind an aliased mapping */
+	GUARD_LEN = 4096,
+	GUARD_BYTE = 0xA5,
 };
 
 /* Large tables go to huge pages where the kernel gives some: random access to many engines costs
@@ -120,6 +122,33 @@ void sim_seed(uint64_t rng[4], uint64_t seed)
 		z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
 		rng[i] = z ^ (z >> 31);
 	}
+}
+
+/* Memory between two zones that nobody may write to. */
+void *sim_guarded_alloc(uint64_t len)
+{
+	uint8_t *mem = sim_alloc(len + 2 * GUARD_LEN);
+
+	memset(mem, GUARD_BYTE, GUARD_LEN);
+	memset(mem + GUARD_LEN + len, GUARD_BYTE, GUARD_LEN);
+	return mem + GUARD_LEN;
+}
+
+void sim_guarded_free(void *mem)
+{
+	if (mem != NULL)
+		free((uint8_t *)mem - GUARD_LEN);
+}
+
+bool sim_guarded_ok(const void *mem, uint64_t len)
+{
+	const uint8_t *low = (const uint8_t *)mem - GUARD_LEN, *high = (const uint8_t *)mem + len;
+
+	for (uint32_t i = 0; i < GUARD_LEN; i++) {
+		if (low[i] != GUARD_BYTE || high[i] != GUARD_BYTE)
+			return false;
+	}
+	return true;
 }
 
 uint64_t sim_memory_resident(void)

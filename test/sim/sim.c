@@ -191,7 +191,7 @@ void sim_destroy(struct sim *sim)
 				mrc_ev_destroy(c->sets[side]);
 		}
 		if (sim->sc->load.verify != MRC_LOAD_VERIFY_NONE)
-			free(c->region);
+			sim_guarded_free(c->region);
 		else if (i == 0)
 			sim_alias_unmap(c->region, c->region_len);
 	}

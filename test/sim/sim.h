@@ -215,6 +215,9 @@ void sim_env_init(struct mrc_env *env, void *rng_ctx, uint64_t (*random64)(void 
 void sim_seed(uint64_t rng[4], uint64_t seed);
 uint64_t sim_random(uint64_t rng[4]);
 void *sim_alloc(size_t size);
+void *sim_guarded_alloc(uint64_t len);
+void sim_guarded_free(void *mem);
+bool sim_guarded_ok(const void *mem, uint64_t len);
 uint64_t sim_memory_resident(void); /* bytes */
 /* After the last free of an env: gives its memory back. */
 void sim_arena_done(void);

@@ -127,6 +127,10 @@ full() {
 		tests "fuzz, 10^6 inputs a target (ASan, UBSan)" "$asan" --suite fuzz -t 5
 	fi
 	tests "simulator" "$root/build" --suite sim
+	tests "scenarios that pass stay passed" "$root/build" --suite scenarios
+	step "simulator: the same runs with gcc and clang" python3 "$root/test/sim/test_sim.py" \
+		determinism "$root/build/test/sim/mrc-sim" \
+		"$root/build-clang/test/sim/mrc-sim" || true
 	step "every broken engine is caught" timeout 900 "$root/test/mutants.sh" || true
 	tests "end to end" "$root/build" --suite e2e
 }
