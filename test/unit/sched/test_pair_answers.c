@@ -378,6 +378,26 @@ static void message_numbers(void **state)
 	close_rig(&r);
 }
 
+/* One packet in ackreq_interval asks for a transport ACK, and the last one of a message. */
+/* spec */
+static void asks_at_intervals(void **state)
+{
+	uint32_t interval, nb;
+	struct rig r;
+
+	open_rig(&r, "asks_at_intervals", NULL);
+	interval = r.p->proto.choice.ackreq_interval;
+	nb = 3 * interval + interval / 2;
+	assert_true(nb < 1024 && interval > 2); /* inside the window */
+	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = nb * 1024});
+	pair_finish(r.p, PAIR_S);
+	PAIR_EQ(r.p, pair_tape_count(&r.tape, PAIR_A, 0), nb);
+	for (uint32_t k = 0; k < nb; k++)
+		PAIR_EQ(r.p, (r.tape.pkts[PAIR_A][k].flags & MRC_PKT_ACKREQ) != 0,
+			(k + 1) % interval == 0 || k + 1 == nb);
+	close_rig(&r);
+}
+
 static uint32_t ev_of(struct pair *p, const struct mrc_pkt *pkt, uint8_t plane)
 {
 	return mrc_ev_find(p->hosts[PAIR_A][0].set, pkt->ev, plane);
@@ -717,6 +737,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(probes_are_answered),
 	cmocka_unit_test(classes),
 	cmocka_unit_test(message_numbers),
+	cmocka_unit_test(asks_at_intervals),
 	cmocka_unit_test(nack_reasons),
 	cmocka_unit_test(nacks_use_up_retries),
 	cmocka_unit_test(service_time),

@@ -132,6 +132,19 @@ static void probe_tells_of_gaps(void **state)
 	close_rig(&r);
 }
 
+/* A thousand packets beyond the window at once: a burst of 64 NACKs, no more. */
+/* spec */
+static void nacks_have_a_rate(void **state)
+{
+	struct rig r;
+
+	open_rig(&r, "nacks_have_a_rate");
+	give(&r, 2000, 1, 1000, 0);
+	assert_int_equal(pair_tape_count(&r.tape, PAIR_B, MRC_OP_NACK), 64);
+	PAIR_EQ(r.p, pair_drops(r.p, PAIR_B, MRC_DROP_PSN_AHEAD), 1000);
+	close_rig(&r);
+}
+
 /* ---- the requester ---- */
 
 /* Loses PSN number k of A `times` times; 1024 packets, 300 ns each, window of mpr units. */
@@ -218,13 +231,91 @@ static void copies_hide_no_older_packet(void **state)
 	close_rig(&r);
 }
 
+/* The last packet is asked about together with the oldest, although no answer lacked it. */
+/* spec */
+static void tail_is_asked_with_the_oldest(void **state)
+{
+	const uint32_t lost[] = {8178, 8191};
+	struct rig r;
+
+	lossy(&r, "tail_is_asked_with_the_oldest", 32, lost, 2, 1);
+	assert_true(wait_for_copy(&r, lost[1], 0) < 2.6);
+	assert_int_equal(PAIR_COUNTER(r.p, PAIR_A, timeouts), 0);
+	close_rig(&r);
+}
+
+/* One packet at a time, and of two planes one eats what it gets: a second probe over the other
+ * plane tells that from a peer that is gone, and no timeout (17 ms) is needed. */
+/* spec */
+static void witness_tells_a_dead_plane(void **state)
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+
+	pair_test_cfg(&cfg, "witness_tells_a_dead_plane", 174);
+	cfg.nb_planes = 2;
+	cfg.nb_evs = 8;
+	cfg.timeout = 14;
+	p = pair_create(&cfg);
+	pair_load(p, PAIR_A, 0,
+		&(struct pair_load){.count = 50, .depth = 1, .min_len = 100, .max_len = 100});
+	pair_finish(p, PAIR_S);
+	pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_A2B, .planes = 2});
+	pair_load(p, PAIR_A, 0,
+		&(struct pair_load){.count = 6, .depth = 1, .min_len = 100, .max_len = 100});
+	pair_finish_faulty(p, 10 * PAIR_MS);
+	PAIR_EQ(p, PAIR_COUNTER(p, PAIR_A, timeouts), 0);
+	assert_true(p->q[PAIR_A][0].wire_again >= 1);
+	pair_destroy(p);
+}
+
+/* Of two entropy values a copy takes the one that its trimmed packet did not. */
+/* spec */
+static void copies_avoid_the_nacked_path(void **state)
+{
+	uint32_t nb = 0, was[256] = {0};
+	struct pair_cfg cfg;
+	struct rig r;
+
+	pair_test_cfg(&cfg, "copies_avoid_the_nacked_path", 173);
+	cfg.nb_planes = 1;
+	cfg.nb_evs = 2;
+	r.p = pair_create(&cfg);
+	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_TRIM,
+				    .kinds = PAIR_DATA,
+				    .rtx = PAIR_RTX_FIRST,
+				    .every = 3,
+				    .arg = 28});
+	pair_tape_start(r.p, &r.tape);
+	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 200 * 1024});
+	pair_finish_faulty(r.p, PAIR_S);
+	for (uint32_t i = 0; i < r.tape.nb[PAIR_A]; i++) {
+		const struct mrc_pkt *pkt = &r.tape.pkts[PAIR_A][i];
+		uint32_t *ev = &was[(pkt->psn.v - cfg.psn[PAIR_A]) & 255];
+
+		if ((mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) == 0)
+			continue;
+		if (pkt->flags & MRC_PKT_RTX) {
+			nb++;
+			assert_int_not_equal(pkt->ev, *ev);
+		}
+		*ev = pkt->ev;
+	}
+	assert_true(nb >= 66);
+	close_rig(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(joined_answers_tell_all),
 		cmocka_unit_test(probe_tells_of_gaps),
+		cmocka_unit_test(nacks_have_a_rate),
 		cmocka_unit_test(lost_copy_is_found_soon),
 		cmocka_unit_test(copies_hide_no_older_packet),
+		cmocka_unit_test(tail_is_asked_with_the_oldest),
+		cmocka_unit_test(witness_tells_a_dead_plane),
+		cmocka_unit_test(copies_avoid_the_nacked_path),
 	};
 
 	return pair_test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -168,6 +168,37 @@ static void slowest_is_forgotten_slowly(void **state)
 	rig_close(&r);
 }
 
+/* ---- path order ---- */
+
+static void one_value_per_plane(struct pair_cfg *cfg)
+{
+	cfg->nb_evs = 4;
+	cfg->mem_len = 1u << 16;
+}
+
+/* Packets 0, 4 and 8 leave on one entropy value. When 8 is received both before it are lost, and
+ * nothing of the other values. */
+/* spec */
+static void order_reaches_back(void **state)
+{
+	struct rig r;
+
+	rig_open(&r, "order_reaches_back", one_value_per_plane);
+	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
+	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 9 * 1024});
+	pair_run(r.p, 10 * PAIR_US);
+	assert_int_equal(sent_at(&r, 0)->ev, sent_at(&r, 4)->ev);
+	assert_int_equal(sent_at(&r, 0)->ev, sent_at(&r, 8)->ev);
+	PAIR_EQ(r.p, sack_for(&r, 8, 0).kind, MRC_RX_CONSUMED);
+	PAIR_EQ(r.p, r.s->counters.rtx_by_order, 2);
+	for (int32_t k = 0; k < 8; k++)
+		PAIR_EQ(r.p,
+			sentmap_is_lost(&r.qp->snt, &r.s->sent,
+				mrc_psn_add(mrc_psn(r.p->cfg.psn[PAIR_A]), k)),
+			k % 4 == 0);
+	rig_close(&r);
+}
+
 /* ---- paths that shuffle ---- */
 
 /*
@@ -232,6 +263,23 @@ static void overtaken_packets_get_their_time(void **state)
 	assert_true(overtaken(30000, 30000));
 }
 
+/* The shuffling ends: verdicts that prove right give path order its speed back. */
+static void keeps_order_again(struct pair *p)
+{
+	const struct path *path = p->q[PAIR_A][0].qp->path;
+	uint64_t shuffled_ns = path->shuffle_ns;
+
+	assert_true(shuffled_ns > 5 * PAIR_US);
+	p->cfg.jitter_ns = 0;
+	pair_load(p, PAIR_A, 0,
+		&(struct pair_load){
+			.count = 400, .depth = 16, .min_len = 1u << 16, .max_len = 1u << 16});
+	pair_finish_faulty(p, 10 * PAIR_S);
+	if (path->shuffle_ns > shuffled_ns / 8)
+		pair_fail(p, "%llu ns of %llu are left", (unsigned long long)path->shuffle_ns,
+			(unsigned long long)shuffled_ns);
+}
+
 /* Every packet is late by 0 .. 3 round trips: after the first mistakes nothing is sent again that
  * was not lost; and losses are still found without a timeout. */
 /* spec */
@@ -265,6 +313,8 @@ static void shuffling_paths_are_recognised(void **state)
 			pair_fail(p, "%llu packets of %llu sent again at a loss of %u ppm",
 				(unsigned long long)again, (unsigned long long)first, ppm);
 		PAIR_EQ(p, PAIR_COUNTER(p, PAIR_A, timeouts), 0);
+		if (ppm != 0)
+			keeps_order_again(p);
 		pair_destroy(p);
 	}
 }
@@ -572,6 +622,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(age_convicts_in_time),
 		cmocka_unit_test(patience_by_hand),
 		cmocka_unit_test(slowest_is_forgotten_slowly),
+		cmocka_unit_test(order_reaches_back),
 		cmocka_unit_test(false_verdicts_by_hand),
 		cmocka_unit_test(overtaken_packets_get_their_time),
 		cmocka_unit_test(shuffling_paths_are_recognised),
