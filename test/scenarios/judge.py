@@ -371,10 +371,17 @@ def s08_judge(res):
 def s09_judge(res):
     runs = res["pinned"]
     c = ceiling(1, 100)
-    marks = [at_least("free flow of its path's ceiling", runs, lambda r:
-                      100 * r["goodput"]["steady_gbps"]["min"] / c, 95, " %"),
-             at_least("pinned flow of its rate", runs, lambda r:
-                      100 * r["goodput"]["steady_gbps"]["max"] / 90, 95, " %")]
+    marks = [at_least("free flow of its path's ceiling", runs, lambda r: 100 * conns(r)[0] / c,
+                      95, " %"),
+             at_least("pinned flow of its rate", runs, lambda r: 100 * conns(r)[1] / 90, 95,
+                      " %"),
+             # Off the shared path: what both reach together is what the two paths carry apart.
+             at_least("both from 10 T on, of their rates (500 us)", runs, lambda r: 100 * mean(
+                 between(r, "goodput_gbps", 10 * r["rtt_us"], 10 * r["rtt_us"] + 500))
+                      / (c + 90), 95, " %"),
+             at_least("window from 10 T on, least of largest", runs, lambda r: 100 * min(
+                 between(r, "cwnd", 10 * r["rtt_us"], 5900)) / max(
+                     between(r, "cwnd", 0, 5900)), 90, " %")]
     return marks + [no_errors(res)]
 
 
@@ -415,29 +422,70 @@ def jain(values):
 
 # ---- S11
 
-def s11_slow(share):
+def s11_slow(share, **more):
     return {"fabric.links": [{"leaf": 0, "spine": 1, "direction": "leaf_up",
-                              "rate": int(400e9 * share)}]}
+                              "rate": int(400e9 * share)}], **more}
+
+
+# Longest SKIP: none (round robin), one that ends when the walk has met it, and the default.
+S11_POLICIES = (("oblivious", {"ev.skip_max": 0}), ("passed once", {"ev.skip_max": 1}), ("", {}))
+
+
+def s11_variants():
+    out = [Variant("healthy", "s11.json")]
+    for name, share in (("half rate", 0.5), ("a tenth", 0.1)):
+        out += [Variant(f"{name} {policy}".strip(), "s11.json", s11_slow(share, **sets))
+                for policy, sets in S11_POLICIES]
+    return out
 
 
 def s11_judge(res):
     marks = []
-    healthy = statistics.median(r["flows"]["fct_us"]["max"] for r in res["healthy"])
+    healthy = statistics.median(map(tail, res["healthy"]))
     for name, share, bound in (("half rate", 0.5, 1.14), ("a tenth", 0.1, 1.29)):
         marks.append(at_most(f"tail with one uplink at {name}, of healthy", res[name], lambda r:
-                             r["flows"]["fct_us"]["max"] / healthy, 1.1 * bound))
+                             tail(r) / healthy, 1.1 * bound))
+        # The link's part of its leaf's uplinks, against that of a whole one of four.
+        part = 4 * share / (3 + share)
+        marks.append(within(f"load of the uplink at {name}, of its part by capacity", res[name],
+                            lambda r, p=part: r["fabric"]["links"]["leaf_up"][
+                                "load_min_over_mean"] / p, 0.8, 1.2))
+    ours, blind, once = (statistics.median(map(tail, res[f"half rate {p}".strip()]))
+                         for p in ("", "oblivious", "passed once"))
+    marks.append(Mark("median tail at half rate, of the oblivious one", "<= 0.65 x",
+                      f"{ours / blind:.2f} x", ours <= 0.65 * blind))
+    marks.append(Mark("median tail at half rate, of paths passed once", "< 1 x",
+                      f"{ours / once:.2f} x", ours < once))
     return marks + [no_errors(res)]
 
 
 # ---- S12
 
+def s12_variants():
+    out = []
+    for p in (5, 20, 100):
+        faults = [fault("loss", 1 * MS, plane=1, host=3, rate=p / 100)]
+        out.append(Variant(f"{p} %", "s12.json", {"faults": faults}))
+        # Too few values may be retired to leave the plane: as if only the prober could judge.
+        out.append(Variant(f"{p} % kept", "s12.json", {"faults": faults, "ev.min_active": 14}))
+    return out
+
+
+def plane_spread(r):
+    sent = [x["tx_data_packets"] for x in r["engine"]["planes"]]
+    return max(sent) / min(sent)
+
+
 def s12_judge(res):
     marks = []
     for p in (5, 20, 100):
-        runs = res[f"{p} %"]
-        marks.append(at_most(f"planes' shares with {p} % loss, largest over smallest", runs,
-                             lambda r: max(x["tx_data_packets"] for x in r["engine"]["planes"])
-                             / min(x["tx_data_packets"] for x in r["engine"]["planes"]), 1.05))
+        marks.append(at_most(f"planes' shares with {p} % loss, largest over smallest",
+                             res[f"{p} %"], plane_spread, 1.05))
+        marks.append(at_most(f"the same with {p} % loss when the plane may not be left",
+                             res[f"{p} % kept"], plane_spread, 1.05))
+        marks.append(at_least(f"flows of the host with {p} % loss, of 3/4 C", res[f"{p} %"],
+                              lambda r: min(conns(r)[3], conns(r)[11])
+                              / (0.75 * ceiling(4, 100)), 0.99))
     marks.append(Mark("prober names the link", "within 2 x 5/p ms", "no prober", False))
     return marks + [no_errors(res)]
 
@@ -468,13 +516,27 @@ def s13_judge(res):
 # ---- S14
 
 S14_EVS = [4, 8, 16, 32, 64, 128, 256]
+S14_SACKS = [1, 2, 4, 8, 16]  # packets of 4 KiB
+S14_ECN = [(0.05, 0.2), (0.1, 0.4), (0.2, 0.8), (0.4, 1.0), (0.8, 1.0)]  # of a link's BDP
+S14_SKIP = [0.25, 0.5, 1, 2, 4, 8, 32]  # T
+S14_T_US = 9.409
+S14_MPR = [1, 2, 4, 8]  # units of 128 packets; a BDP is 242 with links of 2.4 us
+# No more values than paths, so that hashing does not decide.
+S14_WINDOW = {"fabric.forward": "srv6", "ev.mode": "srv6", "ev.count": 16, "fabric.delay": "2400ns",
+              "load.mode": "steady", "load.message": "128KiB", "load.depth": 64,
+              "load.warmup": "400us", "load.duration": "1400us"}
 
 
 def s14_variants():
     out = [Variant(f"{n} values", "s14.json", {"ev.count": n}) for n in S14_EVS]
-    out += [Variant(f"SACK every {n} KiB", "s14.json", {
-        "choice": {"sack_gen_threshold": n * 1024}}) for n in (4, 16, 32)]
-    out += [Variant(f"MPR {n}", "s14.json", {"host.mpr": n}) for n in (1, 2, 4, 8)]
+    out += [Variant(f"SACK {n}:1", "s14.json", {
+        "choice": {"sack_gen_threshold": n * 4096}}) for n in S14_SACKS]
+    bdp = 100 / 8 * S14_T_US * 1000
+    out += [Variant(f"ECN {lo} .. {hi}", "s14.json", {
+        "fabric.ecn_min": int(lo * bdp), "fabric.ecn_max": int(hi * bdp)}) for lo, hi in S14_ECN]
+    out += [Variant(f"skip {n} T", "s14.json", {
+        "ev.skip_max": int(n * S14_T_US * 1000)}) for n in S14_SKIP]
+    out += [Variant(f"MPR {n}", "s14.json", {"host.mpr": n, **S14_WINDOW}) for n in S14_MPR]
     return out
 
 
@@ -487,14 +549,25 @@ def s14_judge(res):
     tails = [statistics.median(map(tail, res[f"{n} values"])) for n in S14_EVS]
     marks.append(Mark("tail from 16 to 256 values does not rise", "<= 1.03 x",
                       f"{max(tails[3:]) / tails[2]:.3f} x", max(tails[3:]) <= 1.03 * tails[2]))
-    one = statistics.median(map(tail, res["SACK every 4 KiB"]))
-    eight = statistics.median(map(tail, res["SACK every 32 KiB"]))
+    one = statistics.median(map(tail, res["SACK 1:1"]))
+    eight = statistics.median(map(tail, res["SACK 8:1"]))
     marks.append(Mark("tail with SACKs 8:1 against 1:1", "<= 1.05 x", f"{eight / one:.3f} x",
                       eight <= 1.05 * one))
-    most = statistics.median(r["flows"]["gbps"]["median"] for r in res["MPR 8"])
-    marks.append(at_least("median flow with an MPR of twice the round trip's packets, of MPR 8",
-                          res["MPR 2"], lambda r: 100 * r["flows"]["gbps"]["median"] / most, 97,
-                          " %"))
+    for what, names, usual in (
+            ("SACKs 1:1 .. 16:1", [f"SACK {n}:1" for n in S14_SACKS], "SACK 4:1"),
+            ("ECN from 0.05 to 1 BDP", [f"ECN {lo} .. {hi}" for lo, hi in S14_ECN],
+             "ECN 0.2 .. 0.8"),
+            ("longest skip 0.25 .. 32 T", [f"skip {n} T" for n in S14_SKIP], "skip 32 T")):
+        tails = {n: statistics.median(map(tail, res[n])) for n in names}
+        best = min(tails, key=tails.get)
+        marks.append(Mark(f"tail with the default ({usual}) of the best over {what}", "<= 1.10 x",
+                          f"{tails[usual] / tails[best]:.3f} x ({best})",
+                          tails[usual] <= 1.1 * tails[best]))
+    c = ceiling(4, 100)
+    for n in S14_MPR:
+        if n >= 4:
+            marks.append(at_least(f"slowest flow with an MPR of {128 * n / 242:.1f} BDP, of C",
+                                  res[f"MPR {n}"], lambda r: 100 * steady_min(r) / c, 97, " %"))
     return marks + [no_errors(res)]
 
 
@@ -672,28 +745,28 @@ SCENARIOS = [
     Scenario("s07", "Lossy EV", "E12", s07_variants(), s07_judge, gated=True),
     Scenario("s08", "Uniform loss, all planes", "E15 .. E17", s08_variants(), s08_judge),
     Scenario("s09", "ECN rebalancing", "E13", [Variant("pinned", "s09.json")], s09_judge, not_yet={
-                 "free flow": "a marked path is passed over once and then used again, so one of two "
-                              "paths keeps a quarter of the packets"}),
+                 "window from 10 T on": "each time the shared path's rest ends, a round trip's "
+                                        "packets run into its queue, and trims cost the window "
+                                        "their size; recycled values would risk one packet"}),
     Scenario("s10", "Incast with victim", "E18, E22", [
         Variant("1 QP", "s10.json", S10_MARK),
         Variant("8 QPs", "s10.json", {"load.qps": 8, "load.depth": 4, **S10_MARK}),
         Variant("no marks on the last hop", "s10.json", {"load.duration": "100ms"}),
         Variant("victim alone", "s10.json", {"load.flows": [[0, 9, 13, "1MiB"]]})], s10_judge),
-    Scenario("s11", "Degraded uplink", "recycled against oblivious", [
-        Variant("healthy", "s11.json"), Variant("half rate", "s11.json", s11_slow(0.5)),
-        Variant("a tenth", "s11.json", s11_slow(0.1))], s11_judge, not_yet={
-                 "tail with one uplink": "paths take equal turns; recycled values, which follow "
-                                         "capacity, are not built"}),
-    Scenario("s12", "Lossy host link and prober", "design text", [
-        Variant(f"{p} %", "s12.json", {"faults": [fault(
-            "loss", 1 * MS, plane=1, host=3, rate=p / 100)]}) for p in (5, 20, 100)], s12_judge,
-             {"prober names": "the prober is not built yet",
-              "planes' shares": "without a prober the lossy plane's paths are retired one by one"}),
+    Scenario("s11", "Degraded uplink", "recycled against oblivious", s11_variants(), s11_judge,
+             not_yet={
+                 "uplink at a tenth": "a round trip's packets run into the slow link whenever its "
+                                      "rest ends, and most are trimmed; a fixed window takes 1.6 "
+                                      "of healthy as well. Recycled values, which would risk one "
+                                      "packet, are not built"}),
+    Scenario("s12", "Lossy host link and prober", "design text", s12_variants(), s12_judge, not_yet={
+                 "prober names": "the prober is not built yet",
+                 "planes' shares": "all values of the lossy plane are retired, so the two flows that "
+                                   "meet it leave it; with ev.min_active 14 of 16 they cannot, and "
+                                   "the planes are equal"}),
     Scenario("s13", "Reverse-path trouble", "little effect apart from tail", s13_variants(),
              s13_judge, gated=True),
-    Scenario("s14", "Sensitivity sheet", "32/64/128 paths", s14_variants(), s14_judge, not_yet={
-                 "MPR of twice": "the receive window counts from the oldest missing packet, which "
-                                 "queues of unequal length hold back"}),
+    Scenario("s14", "Sensitivity sheet", "32/64/128 paths", s14_variants(), s14_judge),
     Scenario("s15", "Mixed tenants and unequal planes", "stated limitation", [
         Variant(f"{b} %", "s15.json", {"load.background_rate": f"{b}G"}) for b in (25, 50)],
              s15_judge),
