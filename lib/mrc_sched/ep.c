@@ -269,14 +269,15 @@ static void wait_was_short(struct mrc_sched *s, const struct mrc_pkt *pkt)
 }
 
 /* Round trip of an answer; false when its timestamp cannot be that of the request. The peer may
- * have moved it forward by its own delay (O-10), but not beyond now. */
+ * have moved it forward by its own delay (O-10), but not beyond now, nor by half of what a stamp
+ * can tell; moved by more it only makes the round trip look longer. */
 static bool call_rtt(const struct ep_call *call, uint64_t now_ns, uint16_t timestamp,
 	uint64_t *rtt_ns_out, bool *svc_time_out)
 {
 	uint16_t shift = (uint16_t)(timestamp - ts_of(call->sent_ns));
 	uint64_t age_ns = now_ns - call->sent_ns, shift_ns = (uint64_t)shift * MRC_TS_TICK_NS;
 
-	if (shift != 0 && (age_ns >= TS_AMBIGUOUS_NS || shift_ns > age_ns))
+	if (shift_ns >= TS_AMBIGUOUS_NS || shift_ns > age_ns)
 		return false;
 	*rtt_ns_out = age_ns - shift_ns;
 	*svc_time_out = shift != 0;

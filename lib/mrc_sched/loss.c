@@ -102,7 +102,7 @@ static uint64_t rtt_of(const struct mrc_sched *s, uint64_t now_ns, const struct 
 	mrc_psn_t psn, bool rtx, uint16_t timestamp)
 {
 	const struct sent *sent;
-	uint64_t age, shifted;
+	uint64_t age, shifted, moved;
 
 	if (!sentmap_covers(&qp->snt, psn)) {
 		/* A transport ACK took another path and was faster than the SACK of the same
@@ -122,9 +122,16 @@ static uint64_t rtt_of(const struct mrc_sched *s, uint64_t now_ns, const struct 
 	age = now_ns - sent->sent_ns;
 	if (!s->cfg.timestamps || timestamp == ts_of(sent->sent_ns))
 		return age;
-	/* The responder took its own delay out (O-10). */
-	shifted = (uint64_t)(uint16_t)(ts_of(now_ns) - timestamp) * MRC_TS_TICK_NS;
-	return age < TS_AMBIGUOUS_NS && shifted <= age ? shifted : MRC_NSCC_NO_RTT;
+	/* The host stamped it anew on its way out, and the responder took its own delay out (O-10).
+	 */
+	if (age < TS_AMBIGUOUS_NS) {
+		shifted = (uint64_t)(uint16_t)(ts_of(now_ns) - timestamp) * MRC_TS_TICK_NS;
+		return shifted <= age ? shifted : MRC_NSCC_NO_RTT;
+	}
+	/* However old: by how much the stamp was moved is known up to whole turns, of which none
+	 * are taken off. The sample may be too long then and is never too short. */
+	moved = (uint64_t)(uint16_t)(timestamp - ts_of(sent->sent_ns)) * MRC_TS_TICK_NS;
+	return moved < TS_AMBIGUOUS_NS ? age - moved : MRC_NSCC_NO_RTT;
 }
 
 static void take_rtt(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t rtt_ns)

@@ -117,13 +117,14 @@ struct pair_cfg {
 	bool random_psn; /* else psn[side] is the first PSN that side sends */
 	uint32_t psn[2]; /* first PSN sent by each side */
 	uint32_t sq_depth, rq_depth, cq_depth;
-	uint32_t mem_len;   /* bytes of each source and each target region (per QP and side) */
-	uint64_t delay_ns;  /* one way, plane 0 */
-	uint64_t skew_ns;   /* more for each further plane */
-	uint64_t jitter_ns; /* 0..jitter_ns at random on each packet */
-	uint64_t pkt_ns;    /* a host emits one packet in this time */
-	uint32_t pkt_len;   /* ... and a shorter frame in its share of it; 0: any in the same */
-	uint32_t tx_burst;  /* packets per pull */
+	uint32_t mem_len;    /* bytes of each source and each target region (per QP and side) */
+	uint64_t delay_ns;   /* one way, plane 0 */
+	uint64_t skew_ns;    /* more for each further plane */
+	uint64_t jitter_ns;  /* 0..jitter_ns at random on each packet */
+	uint64_t pkt_ns;     /* a host emits one packet in this time */
+	uint32_t pkt_len;    /* ... and a shorter frame in its share of it; 0: any in the same */
+	uint32_t tx_burst;   /* packets per pull */
+	uint64_t restamp_ns; /* a frame is stamped anew so long after the pull; 0: never */
 	uint64_t handover_ns;
 	uint32_t handover_len; /* packets the handover queue holds */
 	uint64_t start_ns;     /* virtual time at which the run begins */

@@ -188,6 +188,12 @@ static void frame_send(struct pair_host *h, const struct mrc_txbuf *buf)
 		(p->down[h->side] & 1u << buf->plane))
 		pair_fail(p, "packet for plane %u, which is down, busy or absent", buf->plane);
 	len = mrc_txbuf_finish(buf, true);
+	if (p->cfg.restamp_ns != 0) {
+		struct mrc_restamp restamp;
+
+		mrc_restamp_init(&restamp, pair_host_now(h) + p->cfg.restamp_ns);
+		mrc_txbuf_restamp(buf, len, true, &restamp);
+	}
 	h->tx_packets++;
 	h->tx_bytes += len;
 	pair_wire_send(p, h, buf->plane, buf->hdr, len);

@@ -313,7 +313,8 @@ void pair_wire_send(
 	if (frame[view.bth_off - 2] != 0 || frame[view.bth_off - 1] != 0)
 		pair_fail(p, "UDP checksum is not 0");
 	if ((mrc_opcode_table[view.opcode].flags & MRC_OPF_WRITE) && (view.flags & MRC_PKT_TS) &&
-		view.write.timestamp != (uint16_t)(pair_host_now(from) / MRC_TS_TICK_NS))
+		view.write.timestamp !=
+			(uint16_t)((pair_host_now(from) + p->cfg.restamp_ns) / MRC_TS_TICK_NS))
 		pair_fail(p, "time stamp is not that of the pull");
 	p->wire_kind[side][kind_bit(view.opcode)]++;
 	if (mrc_opcode_table[view.opcode].flags & MRC_OPF_WRITE)
