@@ -270,6 +270,7 @@ struct mrc_sched_qp {
 	uint32_t tx_window;  /* PSNs granted by the peer now */
 	uint32_t tx_units_max;
 	uint32_t top_units;  /* highest rcvd_bytes seen: tells fresh SACKs from overtaken ones */
+	uint64_t nb_lost;    /* packets taken for lost so far */
 	uint64_t suspect_ns; /* packets sent before are lost if a fresh SACK lacks them; 0 = off */
 	mrc_psn_t suspect_end; /* the above ends when una gets here */
 	struct link ready_link, rtx_link;

@@ -165,6 +165,7 @@ void loss_declare(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	if (!sentmap_lose(&qp->snt, &s->sent, psn))
 		return;
 	trace(s, now_ns, MRC_TRACE_LOSS, qp->qpn, psn.v, cause);
+	qp->nb_lost++;
 	s->counters.planes[mrc_ev_get(qp->path->evs, sent->ev)->plane].lost_packets++;
 	switch (cause) {
 	case LOSS_NACK:

@@ -507,6 +507,7 @@ struct mrc_sched_qp_info {
 	uint32_t cwnd;
 	uint64_t base_rtt_ns;
 	uint32_t retry_count;
+	uint64_t lost_packets; /* taken for lost since the QP was created */
 	mrc_psn_t next_psn, una_psn, cack_psn, max_rcv_psn;
 	uint64_t state_hash; /* over everything a peer could change; equal before and after a
 				refused packet */

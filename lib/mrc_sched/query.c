@@ -65,6 +65,7 @@ void mrc_sched_qp_query(const struct mrc_sched *s, const struct mrc_sched_qp *qp
 		info_out->inflight = (int64_t)qp->snt.book;
 		info_out->sent_map_bytes = sentmap_recount(&qp->snt, &s->sent);
 		info_out->retry_count = qp->retries;
+		info_out->lost_packets = qp->nb_lost;
 		info_out->next_psn = qp->snt.next;
 		info_out->una_psn = qp->snt.una;
 		info_out->srtt_ns = qp->srtt_ns;

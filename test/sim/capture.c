@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * capture.c - frames to a pcap file, the engines' trace to a table.
+ * capture.c - frames to a pcap file, the engines' trace to a table or a list of objects.
  *
  * Hosts that are run apart report one after the other; their records are kept until the window is
  * over and written in order of time.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,13 @@ static FILE *open_file(const char *path, struct mrc_ctl_error *error_out)
 	return file;
 }
 
+static bool is_json(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len >= 5 && strcmp(path + len - 5, ".json") == 0;
+}
+
 int sim_capture_open(struct sim *sim, struct mrc_ctl_error *error_out)
 {
 	if (sim->opts.pcap != NULL) {
@@ -52,7 +60,8 @@ int sim_capture_open(struct sim *sim, struct mrc_ctl_error *error_out)
 		sim->trace = open_file(sim->opts.trace, error_out);
 		if (sim->trace == NULL)
 			return MRC_ERR_INVAL;
-		fprintf(sim->trace, "time_ns,host,what,a,b,c\n");
+		sim->trace_json = is_json(sim->opts.trace);
+		fputs(sim->trace_json ? "[" : "time_ns,host,what,a,b,c\n", sim->trace);
 	}
 	return MRC_OK;
 }
@@ -70,8 +79,11 @@ void sim_capture_close(struct sim *sim)
 	sim_capture_flush(sim);
 	if (sim->pcap != NULL)
 		fclose(sim->pcap);
-	if (sim->trace != NULL)
+	if (sim->trace != NULL) {
+		if (sim->trace_json)
+			fputs("\n]\n", sim->trace);
 		fclose(sim->trace);
+	}
 	sim->pcap = sim->trace = NULL;
 	free(sim->records);
 	free(sim->record_bytes);
@@ -124,6 +136,10 @@ void sim_capture_flush(struct sim *sim)
 	for (uint32_t i = 0; i < sim->nb_records; i++) {
 		const struct sim_record *r = &sim->records[i];
 
+		if (r->file == sim->trace && sim->trace_json) {
+			fputs(sim->nb_traced != 0 ? ",\n" : "\n", r->file);
+			sim->nb_traced++;
+		}
 		fwrite(sim->record_bytes + r->off, 1, r->len, r->file);
 	}
 	sim->nb_records = 0;
@@ -144,31 +160,42 @@ void sim_tap(void *ctx, uint64_t now_ns, uint32_t link, const struct mrc_fabric_
 		sim_capture_flush(sim);
 }
 
-static const char *const trace_names[] = {
-	[MRC_TRACE_QP_STATE] = "qp_state",
-	[MRC_TRACE_EV_STATE] = "ev_state",
-	[MRC_TRACE_LOSS] = "loss",
-	[MRC_TRACE_RETRANSMIT] = "retransmit",
-	[MRC_TRACE_TIMEOUT] = "timeout",
-	[MRC_TRACE_WINDOW] = "window",
-	[MRC_TRACE_RTT] = "rtt",
-	[MRC_TRACE_MPR] = "mpr",
+/* What a kind is called, and its three numbers; mrc_env.h says what they are. */
+static const struct {
+	const char *name, *a, *b, *c;
+} trace_kinds[] = {
+	[MRC_TRACE_QP_STATE] = {"qp_state", "qp", "old", "new"},
+	[MRC_TRACE_EV_STATE] = {"ev_state", "ev", "old", "new"},
+	[MRC_TRACE_LOSS] = {"loss", "qp", "psn", "cause"},
+	[MRC_TRACE_RETRANSMIT] = {"retransmit", "qp", "psn", "times"},
+	[MRC_TRACE_TIMEOUT] = {"timeout", "qp", "retries", "wait_ns"},
+	[MRC_TRACE_WINDOW] = {"window", "qp", "window_len", "inflight_len"},
+	[MRC_TRACE_RTT] = {"rtt", "qp", "sample_ns", "base_ns"},
+	[MRC_TRACE_MPR] = {"mpr", "qp", "old", "new"},
 };
 
-/* A plain row per call: a QP number, PSN, window, ... as mrc_env.h lists them. */
+/* A row of a table, or an object. */
 void sim_trace(
 	void *ctx, uint64_t now_ns, enum mrc_trace_kind kind, uint64_t a, uint64_t b, uint64_t c)
 {
 	struct sim_host *h = ctx;
 	struct sim *sim = h->sim;
-	char line[160];
+	char line[256];
 	int len;
 
 	if (sim->trace == NULL)
 		return;
-	len = snprintf(line, sizeof(line), "%llu,%u,%s,%llu,%llu,%llu\n",
-		(unsigned long long)now_ns, h->index, trace_names[kind], (unsigned long long)a,
-		(unsigned long long)b, (unsigned long long)c);
+	if (sim->trace_json)
+		len = snprintf(line, sizeof(line),
+			"{\"time_ns\": %" PRIu64
+			", \"host\": %u, \"what\": \"%s\", \"%s\": %" PRIu64 ", \"%s\": %" PRIu64
+			", \"%s\": %" PRIu64 "}",
+			now_ns, h->index, trace_kinds[kind].name, trace_kinds[kind].a, a,
+			trace_kinds[kind].b, b, trace_kinds[kind].c, c);
+	else
+		len = snprintf(line, sizeof(line),
+			"%" PRIu64 ",%u,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", now_ns, h->index,
+			trace_kinds[kind].name, a, b, c);
 	memcpy(record_add(sim, now_ns, sim->trace, (uint32_t)len), line, (size_t)len);
 	if (!sim->apart)
 		sim_capture_flush(sim);

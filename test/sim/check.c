@@ -101,8 +101,7 @@ static void check_conn(struct sim *sim, struct sim_conn *c)
 /* Everything is acknowledged: nothing may still take room in a window. */
 static void check_idle(struct sim *sim, const struct sim_conn *c)
 {
-	const struct mrc_sched *sched =
-		sim->hosts[c->src].sched[(uint32_t)(c - sim->conns) % sim->sc->host.workers];
+	const struct mrc_sched *sched = sim_conn_sched(sim, c);
 	struct mrc_sched_qp_info info;
 
 	for (uint32_t q = 0; q < sim_conn_qps(sim, c); q++) {

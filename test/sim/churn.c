@@ -140,6 +140,18 @@ static bool conn_may(struct sim *sim, const struct sim_conn *c)
 
 /* ---- renewing */
 
+static void losses_keep(struct sim *sim, struct sim_conn *c)
+{
+	struct mrc_sched_qp_info info;
+
+	if (c->lost_before == NULL)
+		c->lost_before = sim_alloc(sim_conn_qps(sim, c) * sizeof(*c->lost_before));
+	for (uint32_t q = 0; q < sim_conn_qps(sim, c); q++) {
+		mrc_sched_qp_query(sim_conn_sched(sim, c), mrc_load_qp(c->tx, q), &info);
+		c->lost_before[q] += info.lost_packets;
+	}
+}
+
 static void conn_ends(struct sim *sim, const struct sim_conn *c)
 {
 	struct sim_churn *churn = sim->churn;
@@ -161,6 +173,7 @@ static void conn_renew(struct sim *sim, struct sim_conn *c)
 	const char *key = "?";
 	int err = MRC_OK;
 
+	losses_keep(sim, c);
 	conn_ends(sim, c);
 	for (uint32_t life = 0; life < sim->sc->churn.lives && err == MRC_OK; life++) {
 		err = mrc_load_renew(c->tx, sim->now_ns);

@@ -124,6 +124,11 @@ void sim_flows_create(struct sim *sim)
 
 /* ---- connections */
 
+const struct mrc_sched *sim_conn_sched(const struct sim *sim, const struct sim_conn *c)
+{
+	return sim->hosts[c->src].sched[(uint32_t)(c - sim->conns) % sim->sc->host.workers];
+}
+
 uint32_t sim_conn_qps(const struct sim *sim, const struct sim_conn *c)
 {
 	return c->cls == MRC_PATTERN_BACKGROUND ? 1 : sim->sc->load.qps;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* main.c - mrc-sim: runs a scenario file in virtual time. */
 #include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,12 +16,15 @@ enum {
 	EXIT_USAGE = 2,
 };
 
+#define TERMINAL_S 0.5
+#define LOG_S      10.0
+
 struct args {
 	const char *scenario, *json;
 	struct sim_opts opts;
 	char *sets[MAX_SETS];
 	uint32_t nb_sets;
-	bool seed_set, twice, quiet, check;
+	bool seed_set, progress_set, twice, quiet, check;
 	uint64_t seed;
 	double scale;
 };
@@ -35,7 +39,13 @@ static const char usage_text[] =
 	"  --pcap FILE         capture frames when they start on a link\n"
 	"  --pcap-link SEL     of which links: plane=0,leaf=1,spine=0,host=3,class=host_up\n"
 	"                      (default class=host_up: every frame once)\n"
-	"  --trace FILE        the engines' trace as CSV: EV states, windows, losses, timers\n"
+	"  --trace FILE        the engines' trace: EV states, windows, losses, timers; as JSON "
+	"when\n"
+	"                      FILE ends in .json, else as CSV\n"
+	"  --progress[=SEC]    tell how far the run is each SEC seconds (default 0.5 on a "
+	"terminal,\n"
+	"                      else 10), also with --quiet\n"
+	"  --no-progress       do not\n"
 	"  --twice             run twice and compare the event hash\n"
 	"  --check             only read the scenario; status 0 when it is right\n"
 	"  --quiet             no progress, no summary\n"
@@ -93,6 +103,8 @@ enum {
 	OPT_PCAP,
 	OPT_PCAP_LINK,
 	OPT_TRACE,
+	OPT_PROGRESS,
+	OPT_NO_PROGRESS,
 	OPT_TWICE,
 	OPT_CHECK,
 	OPT_QUIET,
@@ -108,6 +120,8 @@ static const struct option options[] = {
 	{"pcap", required_argument, NULL, OPT_PCAP},
 	{"pcap-link", required_argument, NULL, OPT_PCAP_LINK},
 	{"trace", required_argument, NULL, OPT_TRACE},
+	{"progress", optional_argument, NULL, OPT_PROGRESS},
+	{"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
 	{"twice", no_argument, NULL, OPT_TWICE},
 	{"check", no_argument, NULL, OPT_CHECK},
 	{"quiet", no_argument, NULL, OPT_QUIET},
@@ -157,6 +171,17 @@ static int take_option(struct args *a, int option)
 					 "is no selector, give plane=0,host=1,class=host_up");
 	case OPT_TRACE:
 		a->opts.trace = optarg;
+		return 0;
+	case OPT_PROGRESS:
+		a->progress_set = true;
+		a->opts.progress_s = optarg != NULL ? strtod(optarg, &end) : -1;
+		return optarg == NULL || (*end == '\0' && a->opts.progress_s > 0 &&
+						 isfinite(a->opts.progress_s))
+			       ? 0
+			       : bad_value("progress", optarg, "is no time, give 1 or 0.5");
+	case OPT_NO_PROGRESS:
+		a->progress_set = true;
+		a->opts.progress_s = 0;
 		return 0;
 	case OPT_TWICE:
 		a->twice = true;
@@ -303,8 +328,8 @@ static json_t *run_once(const struct args *a, struct scenario *sc)
 		fprintf(stderr, "mrc-sim: %s\n", error.text);
 	} else {
 		ok = sim_run(sim);
-		if (a->opts.progress)
-			sim_progress_end();
+		if (a->opts.progress_s > 0)
+			sim_progress_end(sim);
 		result = sim_result(sim, ok);
 	}
 	sim_capture_close(sim);
@@ -333,6 +358,18 @@ static bool same_hash(const json_t *a, const json_t *b)
 	return json_equal(json_object_get(a, "hash"), json_object_get(b, "hash"));
 }
 
+/* On a terminal the line moves; a log gets a new one now and then. */
+static void progress_choose(struct args *a)
+{
+	bool terminal = isatty(STDERR_FILENO);
+
+	if (!a->progress_set && !a->quiet)
+		a->opts.progress_s = terminal ? TERMINAL_S : LOG_S;
+	else if (a->progress_set && a->opts.progress_s < 0)
+		a->opts.progress_s = terminal ? TERMINAL_S : LOG_S;
+	a->opts.progress_line = terminal && a->opts.progress_s > 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct mrc_ctl_error error;
@@ -352,7 +389,7 @@ int main(int argc, char **argv)
 	if (a.seed_set)
 		sc->seed = a.seed;
 	scale(sc, a.scale);
-	a.opts.progress = !a.quiet && isatty(STDERR_FILENO);
+	progress_choose(&a);
 	if (a.check) {
 		scenario_free(sc);
 		return EXIT_MET;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* progress.c - one line on a terminal: simulated time, speed, how long it will take. */
+/* progress.c - how a run gets on: simulated time, speed, how long it will take. */
 #include <time.h>
 
 #include "sim.h"
@@ -26,27 +26,28 @@ static double share_done(const struct sim *sim)
 
 void sim_progress(struct sim *sim)
 {
-	static double first_s, last_s;
 	double now_s = seconds(), part = share_done(sim), used_s;
 	struct mrc_fabric_totals totals;
 
-	if (first_s == 0)
-		first_s = last_s = now_s;
-	if (now_s - last_s < 0.5)
+	if (sim->progress_first_s == 0)
+		sim->progress_first_s = sim->progress_last_s = now_s;
+	if (now_s - sim->progress_last_s < sim->opts.progress_s)
 		return;
-	last_s = now_s;
-	used_s = now_s - first_s;
+	sim->progress_last_s = now_s;
+	used_s = now_s - sim->progress_first_s;
 	mrc_fabric_totals_get(sim->fabric, &totals);
-	fprintf(stderr,
-		"\r\033[K%s: %.3f ms simulated, %.2f M packet-hops/s, %u of %u flows, %.0f %%",
-		sim->sc->name, (double)sim->now_ns / 1e6, (double)totals.hops / used_s / 1e6,
-		sim->flows_done, sim->nb_flows, 100 * part);
+	fprintf(stderr, "%s%s: %.3f ms simulated, %.2f M packet-hops/s, %u of %u flows, %.0f %%",
+		sim->opts.progress_line ? "\r\033[K" : "", sim->sc->name, (double)sim->now_ns / 1e6,
+		(double)totals.hops / used_s / 1e6, sim->flows_done, sim->nb_flows, 100 * part);
 	if (part > 0.01)
 		fprintf(stderr, ", %.0f s left", used_s / part * (1 - part));
+	if (!sim->opts.progress_line)
+		fputc('\n', stderr);
 	fflush(stderr);
 }
 
-void sim_progress_end(void)
+void sim_progress_end(const struct sim *sim)
 {
-	fprintf(stderr, "\r\033[K");
+	if (sim->opts.progress_line)
+		fprintf(stderr, "\r\033[K");
 }

@@ -374,31 +374,41 @@ static json_t *engine_json(const struct sim *sim)
 	return out;
 }
 
-/* Lost packets per QP as the fabric's faults made them: what left the host and neither arrived nor
- * was trimmed, by the requester's own count. */
+/* Packets that a QP took for lost; with churn those of its place in the connection, all lives. */
+static uint64_t qp_lost(const struct sim *sim, const struct sim_conn *c, uint32_t q)
+{
+	struct mrc_sched_qp_info info;
+
+	mrc_sched_qp_query(sim_conn_sched(sim, c), mrc_load_qp(c->tx, q), &info);
+	return info.lost_packets + (c->lost_before != NULL ? c->lost_before[q] : 0);
+}
+
+/* Lost packets of each QP that sends, by the requester's own count, and which lost any. */
 static json_t *loss_json(const struct sim *sim)
 {
-	double *per = sim_alloc((sim->nb_hosts + 1) * sizeof(*per));
-	uint32_t n = 0;
-	json_t *out;
+	uint32_t n = 0, nb = 0;
+	json_t *out, *list = json_array();
+	double *per;
 
-	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
-		const struct sim_host *h = &sim->hosts[i];
-		double lost = 0, qps = 0;
+	for (uint32_t i = 0; i < sim->nb_conns; i++)
+		nb += sim_conn_qps(sim, &sim->conns[i]);
+	per = sim_alloc((nb + 1) * sizeof(*per));
+	for (uint32_t i = 0; i < sim->nb_conns; i++) {
+		const struct sim_conn *c = &sim->conns[i];
 
-		for (uint32_t c = h->conns[0]; c != UINT32_MAX; c = sim->conns[c].next_of[0])
-			qps += sim_conn_qps(sim, &sim->conns[c]);
-		if (qps == 0)
-			continue;
-		for (uint32_t w = 0; w < sim->sc->host.workers; w++) {
-			for (uint32_t p = 0; p < sim->sc->fabric.planes; p++)
-				lost += (double)mrc_sched_counters_get(h->sched[w])
-						->planes[p]
-						.lost_packets;
+		for (uint32_t q = 0; q < sim_conn_qps(sim, c); q++) {
+			uint64_t lost = qp_lost(sim, c, q);
+
+			per[n++] = (double)lost;
+			if (lost != 0)
+				json_array_append_new(
+					list, json_pack("[I,I,I,I]", (json_int_t)c->src,
+						      (json_int_t)c->dst, (json_int_t)q,
+						      (json_int_t)lost));
 		}
-		per[n++] = lost / qps;
 	}
 	out = sim_spread(per, n);
+	json_object_set_new(out, "list", list);
 	free(per);
 	return out;
 }

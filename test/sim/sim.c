@@ -190,6 +190,7 @@ void sim_destroy(struct sim *sim)
 			if (c->own_sets >> side & 1)
 				mrc_ev_destroy(c->sets[side]);
 		}
+		free(c->lost_before);
 		if (sim->sc->load.verify != MRC_LOAD_VERIFY_NONE)
 			sim_guarded_free(c->region);
 		else if (i == 0)
@@ -477,7 +478,7 @@ bool sim_run(struct sim *sim)
 		if (!sim->apart && (sim->stats.steps & 0xFFF) != 0)
 			continue;
 		watch_memory(sim);
-		if (sim->opts.progress)
+		if (sim->opts.progress_s > 0)
 			sim_progress(sim);
 	}
 	sim->end_ns = sim->apart && over(sim) ? sim_window_last_ns(sim) : sim->now_ns;

@@ -72,6 +72,8 @@ struct sim_conn {
 	uint32_t next_of[2]; /* list of the source's, of the destination's connections */
 	uint8_t *region;
 	uint64_t region_len;
+	uint64_t
+		*lost_before; /* churn: packets that QPs lost in lives that have ended; else NULL */
 	uint64_t warm_bytes, steady_bytes; /* steady: received by the end of the warm-up, and from
 					      there to the end */
 };
@@ -113,7 +115,8 @@ struct sim_stats {
 struct sim_opts {
 	const char *pcap, *trace;
 	struct mrc_fabric_where pcap_where;
-	bool progress;
+	double progress_s;  /* wall time from one report to the next; 0: none */
+	bool progress_line; /* a terminal: each takes the place of the one before */
 };
 
 struct sim_series; /* result.c */
@@ -174,8 +177,11 @@ struct sim {
 	struct repair *repair; /* NULL: not asked for */
 	struct sim_storm *storm;
 	FILE *pcap, *trace;
-	bool begun;                 /* everything was created */
-	struct sim_record *records; /* capture.c: not written yet */
+	bool trace_json;
+	uint64_t nb_traced;                       /* objects written */
+	double progress_first_s, progress_last_s; /* of the machine's clock; 0: not yet */
+	bool begun;                               /* everything was created */
+	struct sim_record *records;               /* capture.c: not written yet */
 	uint32_t nb_records, cap_records;
 	uint8_t *record_bytes;
 	size_t records_len, cap_len;
@@ -275,6 +281,8 @@ void sim_flow_arrived(struct sim *sim, uint32_t flow);
 void sim_flow_ended(struct sim *sim, uint32_t flow, uint64_t end_ns, bool failed);
 bool sim_flows_done(const struct sim *sim);
 uint32_t sim_conn_qps(const struct sim *sim, const struct sim_conn *c);
+/* The engine that has the source's QPs. */
+const struct mrc_sched *sim_conn_sched(const struct sim *sim, const struct sim_conn *c);
 
 /* ---- handover.c */
 void sim_handover_create(struct sim_host *h);
@@ -345,7 +353,7 @@ json_t *sim_repair_result(struct sim *sim);
 
 /* ---- progress.c */
 void sim_progress(struct sim *sim);
-void sim_progress_end(void);
+void sim_progress_end(const struct sim *sim);
 
 /* ---- rc.c: the go-back-N baseline */
 void rc_create(struct sim *sim);

@@ -501,6 +501,70 @@ def test_faults():
                 break
 
 
+def test_watching():
+    """The trace in both forms says the same; progress; every lost packet is some queue pair's."""
+    table = os.path.join(FOLDER.name, "trace.csv")
+    objects = os.path.join(FOLDER.name, "trace.json")
+    _, r = result(CHAOS, "--trace", table)
+    _, again = result(CHAOS, "--trace", objects)
+    check(r["hash"] == again["hash"], "the form of the trace changes the run")
+    with open(table, encoding="utf-8") as file:
+        rows = [line.split(",") for line in file.read().splitlines()[1:]]
+    with open(objects, encoding="utf-8") as file:
+        items = [list(item.items()) for item in json.load(file)]
+    check([[str(v) for _, v in item] for item in items] == rows and len(rows) > 100,
+          "JSON and CSV differ")
+    names = {item[2][1]: [k for k, _ in item] for item in items}
+    check(names["ev_state"] == ["time_ns", "host", "what", "ev", "old", "new"], str(names))
+    check(names["loss"][3:] == ["qp", "psn", "cause"], str(names))
+    check({"window", "rtt", "retransmit"} <= set(names), str(names))
+    result({**SMALL, "run": {"limit": "1us"}}, "--trace", objects)
+    with open(objects, encoding="utf-8") as file:
+        check(isinstance(json.load(file), list), "a short trace is no JSON")
+
+    for faults in (CHAOS, {**CHAOS, "churn": {"every": "30us"}}):
+        _, r = result(faults)
+        lost = r["lost_per_qp"]
+        total = sum(p["lost_packets"] for p in r["engine"]["planes"])
+        qps = CHAOS["load"]["qps"] * 4 * 3
+        check(lost["count"] == qps, f"{lost['count']} queue pairs of {qps}")
+        check(round(lost["mean"] * qps) == total > 0, f"{lost['mean'] * qps} lost of {total}")
+        check(sum(x[3] for x in lost["list"]) == total, "the list does not hold all")
+        check(max(x[3] for x in lost["list"]) == lost["max"] > lost["min"], "the worst")
+        check(all(0 <= q < CHAOS["load"]["qps"] and s != d for s, d, q, _ in lost["list"]),
+              "places")
+        check("churn" not in faults or r["churn"]["renewals"] > 3, "no churn")
+
+    done = run(CHAOS, "--quiet", "--progress=0.0001", "--set", "load.bytes=4MiB")
+    lines = done.stderr.splitlines()
+    form = re.compile(r".*: [0-9.]+ ms simulated, [0-9.]+ M packet-hops/s, \d+ of \d+ flows, "
+                      r"\d+ %(, \d+ s left)?$")
+    check(len(lines) > 3 and all(form.match(line) for line in lines), str(lines[:3]))
+    times = [float(re.search(r": ([0-9.]+) ms", line).group(1)) for line in lines]
+    check(times == sorted(times), "time runs backwards")
+    for args in (["--no-progress"], ["--quiet"], ["--progress"]):
+        check(run(CHAOS, *args).stderr == "", f"{args} says something")
+    check(run(CHAOS, "--progress=often").returncode == 2, "a time that is none")
+
+
+def test_ports():
+    """A host with many connections keeps all of its ports at work, whatever the order of planes."""
+    load = {"pattern": "all_to_all", "bytes": "1MiB", "message": "256KiB", "depth": 4,
+            "verify": "none"}
+    fabric = {"leaves": 1, "spines": 0, "hosts_per_leaf": 16}
+    share = {}
+    for planes, qps, ring in ((2, 1, 32), (4, 1, 32), (4, 4, 32), (8, 1, 32), (4, 1, 2)):
+        _, r = result({"fabric": {**fabric, "planes": planes}, "ev": {"count": 4 * planes},
+                       "host": {"nic_packets": ring}, "load": {**load, "qps": qps}})
+        share[planes, qps, ring] = r["goodput"]["total_gbps"] / (16 * planes * 97.1)
+    for case, part in share.items():
+        check(part > 0.9 if case[2] == 32 else part < 0.6, f"planes, QPs, ring {case}: {part:.2f}")
+    # The one port of a plane is kept exact: its ring does not matter.
+    one = {"fabric": {**fabric, "planes": 1}, "ev": {"count": 4}, "load": load}
+    hashes = {result(one, "--set", f"host.nic_packets={n}")[1]["hash"] for n in (0, 4, 32)}
+    check(len(hashes) == 1, "one plane: the ring changes the run")
+
+
 globals()[f"test_{WHAT}"]()
 print(f"{WHAT}: {len(failures)} failures")
 sys.exit(1 if failures else 0)
