@@ -201,20 +201,28 @@ void sim_host_carrier(struct sim_host *h, uint32_t plane, bool up)
 
 /* ---- send */
 
-/* When the fullest port takes another packet. */
+/*
+ * When the host pulls again: a port has nothing left to send, and none holds as many frames as its
+ * ring has room for. The engine says over which plane a packet goes, so frames for the others are
+ * pulled on the way to the one that is wanted. With one plane this keeps the port exact.
+ */
 static uint64_t nic_ready_ns(const struct sim_host *h)
 {
 	const struct sim_fabric *f = &h->sim->sc->fabric;
-	uint64_t latest = 0, room_ns = 0;
+	uint64_t first = UINT64_MAX, last = 0, ring_ns = 0;
 
 	for (uint32_t p = 0; p < f->planes; p++) {
-		if ((h->up >> p & 1) && h->port_free_ns[p] > latest)
-			latest = h->port_free_ns[p];
+		if (!(h->up >> p & 1))
+			continue;
+		first = h->port_free_ns[p] < first ? h->port_free_ns[p] : first;
+		last = h->port_free_ns[p] > last ? h->port_free_ns[p] : last;
 	}
+	if (h->up == 0)
+		return 0;
 	if (f->rate_bps != 0)
-		room_ns = (uint64_t)h->sim->sc->host.nic_packets * scenario_packet_len(h->sim->sc) *
+		ring_ns = (uint64_t)h->sim->sc->host.nic_packets * scenario_packet_len(h->sim->sc) *
 			  8000 / (f->rate_bps / 1000000 + 1);
-	return latest > room_ns ? latest - room_ns : 0;
+	return last > first + ring_ns ? last - ring_ns : first;
 }
 
 static void emit(struct sim_host *h, const struct mrc_txbuf *tx, struct sim_block *block)

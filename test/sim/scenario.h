@@ -64,7 +64,7 @@ struct sim_host_cfg {
 	uint32_t mpr, wimm;
 	uint32_t timeout, linear_cnt, exp_cnt;
 	bool per_packet_timers, timestamps, trim_nack, dynamic_mpr, svc_time, strict_echo, probes;
-	uint32_t nic_packets;  /* a port takes this many packets beyond what it is sending */
+	uint32_t nic_packets;  /* full-size frames that the ring of a port holds */
 	uint32_t nacks_per_us; /* of one QP; SIM_AUTO: as many as packets fit into the ports */
 };
 

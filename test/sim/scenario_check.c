@@ -221,9 +221,6 @@ static void defaults(struct scenario *sc)
 
 	if (sc->host.nacks_per_us == SIM_AUTO)
 		sc->host.nacks_per_us = nacks < NACKS_MAX ? (uint32_t)nacks : NACKS_MAX;
-	/* One port can be kept exact; several have to be fed in turn. */
-	if (sc->host.nic_packets == SIM_AUTO)
-		sc->host.nic_packets = sc->fabric.planes > 1 ? 4 : 0;
 }
 
 /* ---- what goes wrong */

@@ -39,7 +39,7 @@ static void scenario_default(struct scenario *sc)
 		.timestamps = true,
 		.trim_nack = true,
 		.probes = true,
-		.nic_packets = SIM_AUTO,
+		.nic_packets = 32,
 		.nacks_per_us = SIM_AUTO};
 	sc->ev = (struct sim_ev){
 		.mode = MRC_EV_MODE_STEV, .count = 64, .skip_max_ns = SIM_EV_SKIPS, .revive = 3};
