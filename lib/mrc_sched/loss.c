@@ -13,8 +13,6 @@
  */
 #include "engine.h"
 
-#define UNITS_MASK 0xFFFFFFu
-
 /* What a SACK says, in PSNs. */
 struct view {
 	mrc_psn_t cack;
@@ -22,6 +20,7 @@ struct view {
 	mrc_psn_t base;
 	mrc_psn_t top; /* highest PSN said to be received */
 	uint64_t bits;
+	uint32_t units;      /* rcvd_bytes, at most what was sent */
 	uint64_t sent_ns;    /* when what triggered it left; 0 = not certain */
 	struct probe *probe; /* NULL unless the answer to one */
 	uint64_t rtt_ns;     /* of the trigger, MRC_NSCC_NO_RTT = not certain */
@@ -480,7 +479,8 @@ static enum mrc_drop check_sack(struct mrc_sched *s, struct mrc_sched_qp *qp,
 		.ack = mrc_psn_add(sack->cack, sack->ack_offset),
 		.base = mrc_psn_add(sack->cack, sack->sack_offset),
 		.top = sack->cack,
-		.bits = sack->bitmap};
+		.bits = sack->bitmap,
+		.units = sentmap_units(&qp->snt, sack->rcvd_units)};
 
 	if (unsent(qp, view.cack))
 		return MRC_DROP_ACK_UNSENT;
@@ -503,7 +503,7 @@ static enum mrc_drop check_sack(struct mrc_sched *s, struct mrc_sched_qp *qp,
 		return MRC_DROP_ACK_UNSENT;
 	if (view.probe == NULL && !echo_ok(s, qp, view.ack, sack->entropy, sack->timestamp))
 		return MRC_DROP_ECHO_MISMATCH;
-	view.fresh = ((sack->rcvd_units - qp->top_units) & UNITS_MASK) <= UNITS_MASK / 2;
+	view.fresh = ((view.units - qp->top_units) & SENT_UNITS_MASK) <= SENT_UNITS_MASK / 2;
 	*view_out = view;
 	return MRC_KEEP;
 }
@@ -554,9 +554,10 @@ static void feed_path(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 }
 
 static void feed_window(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	const struct mrc_pkt_sack *sack, bool probe, uint64_t rtt_ns)
+	const struct mrc_pkt_sack *sack, const struct view *view)
 {
-	struct mrc_nscc_sack word = {.rcvd_units = sack->rcvd_units,
+	uint64_t rtt_ns = view->rtt_ns;
+	struct mrc_nscc_sack word = {.rcvd_units = view->units,
 		.marked = sack->m == MRC_M_SKIP_ONCE,
 		.restore = sack->restore_cwnd != 0,
 		.pen = sack->rcv_cwnd_pen,
@@ -567,7 +568,7 @@ static void feed_window(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_q
 		return;
 	/* A probe has no payload to be serialised on each link: it undercuts the base round trip
 	 * of data, which would then seem to queue, and lower the window's ceiling for good. */
-	if (probe && rtt_ns < mrc_nscc_base_rtt(&qp->cc))
+	if (view->probe != NULL && rtt_ns < mrc_nscc_base_rtt(&qp->cc))
 		word.rtt_ns = mrc_nscc_base_rtt(&qp->cc);
 	(void)mrc_nscc_on_sack(&qp->cc, now_ns, &word);
 	if (s->env.trace != NULL)
@@ -631,10 +632,10 @@ enum mrc_drop loss_sack(
 	nb = ack_view(s, qp, &view);
 	if (view.probe != NULL && !view.overtook)
 		suspect_before(s, qp, view.probe);
-	feed_window(s, now_ns, qp, sack, view.probe != NULL, rtt_ns);
+	feed_window(s, now_ns, qp, sack, &view);
 	heard(qp, now_ns);
 	if (view.fresh) {
-		qp->top_units = sack->rcvd_units;
+		qp->top_units = view.units;
 		take_grant(s, now_ns, qp, sack->mpr);
 		if (qp->snt.nb_open != 0)
 			judge(s, now_ns, qp, &view);

@@ -25,12 +25,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mrc_limits.h"
 #include "mrc_psn.h"
 #include "pool.h"
 #include "rcvmap.h"
 
-#define SENT_NO_PREV UINT32_MAX
-#define SENT_EV_TAB  256 /* entropy values whose last PSN is remembered (index modulo this) */
+#define SENT_NO_PREV    UINT32_MAX
+#define SENT_UNITS_MASK 0xFFFFFFu /* of rcvd_bytes */
+#define SENT_EV_TAB     256 /* entropy values whose last PSN is remembered (index modulo this) */
 
 enum sent_flag {
 	SENT_SUSPECT = 1 << 0,  /* overtaken on its own path: lost unless a SACK says otherwise */
@@ -94,6 +96,18 @@ void sentmap_clear(struct sentmap *map, struct sent_pools *pools);
 static inline bool sentmap_covers(const struct sentmap *map, mrc_psn_t psn)
 {
 	return mrc_psn_diff(psn, map->una) >= 0 && mrc_psn_diff(psn, map->next) < 0;
+}
+
+/*
+ * rcvd_bytes of an answer, as far as it can be true: more than was ever sent would open the
+ * congestion window for good, and make every honest answer look overtaken. Both wrap together.
+ */
+static inline uint32_t sentmap_units(const struct sentmap *map, uint32_t rcvd_units)
+{
+	uint32_t sent_units = (map->total + MRC_RCVD_UNIT - 1) / MRC_RCVD_UNIT & SENT_UNITS_MASK;
+	uint32_t over = (rcvd_units - sent_units) & SENT_UNITS_MASK;
+
+	return over <= SENT_UNITS_MASK / 2 ? sent_units : rcvd_units;
 }
 
 static inline struct sent_chunk *sentmap_chunk(
