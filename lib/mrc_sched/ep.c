@@ -294,7 +294,8 @@ static void outrun_older(struct mrc_sched *s, const struct ep_call *answered)
 		struct ep_call *call = &s->calls[i];
 
 		if (call->path == answered->path && call->op == MRC_EP_EV_PROBE &&
-			call->ev == answered->ev && call->sent_ns < answered->sent_ns)
+			call->ev == answered->ev && call->sent_ns < answered->sent_ns &&
+			!list_linked(&call->wanted))
 			call->outrun = true;
 	}
 }
@@ -484,6 +485,8 @@ static const struct mrc_ev *call_ev(struct mrc_sched *s, uint64_t now_ns, struct
 			index = mrc_ev_next(
 				call->path->evs, &call->path->cursor, now_ns, planes, MRC_EV_NONE);
 		if (index == MRC_EV_NONE)
+			return NULL;
+		if (mrc_ev_state(call->path->evs, index) == MRC_EV_DENIED)
 			return NULL;
 		ev = mrc_ev_get(call->path->evs, index);
 		call->asked.probe.ev = (uint16_t)index;

@@ -171,6 +171,12 @@ static bool ask(struct mrc_sched *s, struct mrc_sched_qp *qp, uint16_t ev, uint3
 	return true;
 }
 
+/* The controller has taken an entropy value out of use: nothing goes there, probes included. */
+static bool denied(const struct mrc_sched_qp *qp, uint16_t ev)
+{
+	return mrc_ev_state(qp->path->evs, ev) == MRC_EV_DENIED;
+}
+
 /* One packet that waits too long. False: no probe could be had for it. */
 static bool suspect(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, mrc_psn_t psn,
 	uint32_t dead, uint64_t wait_ns)
@@ -178,7 +184,7 @@ static bool suspect(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 	const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
 	struct probe *probe = probe_on(qp, sent->ev);
 
-	if ((dead >> mrc_ev_get(qp->path->evs, sent->ev)->plane & 1) != 0 ||
+	if ((dead >> mrc_ev_get(qp->path->evs, sent->ev)->plane & 1) != 0 || denied(qp, sent->ev) ||
 		(probe != NULL && overdue(qp, probe, now_ns, wait_ns) &&
 			probe->sent_ns > sent->sent_ns)) {
 		loss_declare(s, now_ns, qp, psn, LOSS_TIMEOUT);
@@ -282,7 +288,7 @@ static void ask_tail(struct mrc_sched *s, struct mrc_sched_qp *qp)
 		sentmap_is_lost(&qp->snt, &s->sent, last))
 		return;
 	ev = sentmap_at(&qp->snt, &s->sent, last)->ev;
-	if (probe_on(qp, ev) == NULL)
+	if (probe_on(qp, ev) == NULL && !denied(qp, ev))
 		(void)ask(s, qp, ev, NB_PROBES - 1);
 }
 
@@ -385,22 +391,24 @@ void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 bool probe_send(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf)
 {
-	struct probe *probe = NULL;
-	const struct mrc_ev *ev;
+	uint32_t planes = path_usable(s, qp->path);
 
-	for (uint32_t i = 0; i < NB_PROBES && probe == NULL; i++) {
-		if (qp->probes[i].state == PROBE_WANTED)
-			probe = &qp->probes[i];
-	}
-	if (probe == NULL || qp->state != MRC_QP_RTS)
+	if (qp->state != MRC_QP_RTS)
 		return false;
-	ev = mrc_ev_get(qp->path->evs, probe->ev);
-	if ((path_usable(s, qp->path) >> ev->plane & 1) == 0) {
+	for (uint32_t i = 0; i < NB_PROBES; i++) {
+		struct probe *probe = &qp->probes[i];
+
+		if (probe->state != PROBE_WANTED)
+			continue;
+		if ((planes >> mrc_ev_get(qp->path->evs, probe->ev)->plane & 1) != 0 &&
+			!denied(qp, probe->ev)) {
+			probe_put(s, now_ns, qp, probe, buf);
+			return true;
+		}
+		/* Cannot leave; that of another path can. */
 		probe->state = PROBE_FREE;
-		return false;
 	}
-	probe_put(s, now_ns, qp, probe, buf);
-	return true;
+	return false;
 }
 
 /* spec */

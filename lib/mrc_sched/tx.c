@@ -30,6 +30,8 @@ static const struct mrc_ev *answer_ev(
 			if ((planes >> p & 1) != 0)
 				index = mrc_ev_find(path->evs, received, (uint8_t)p);
 		}
+		if (index != MRC_EV_NONE && mrc_ev_state(path->evs, index) == MRC_EV_DENIED)
+			index = MRC_EV_NONE;
 	}
 	/* Who sends no data hears nothing of what becomes of its answers: it takes the planes over
 	 * which its peer still comes. */
