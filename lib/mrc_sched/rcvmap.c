@@ -62,6 +62,14 @@ struct rcv_chunk *rcvmap_chunk(struct rcvmap *map, struct pool *pool, mrc_psn_t 
 	return chunk;
 }
 
+void rcvmap_spare(struct rcvmap *map, struct pool *pool, mrc_psn_t psn)
+{
+	const struct rcv_chunk *chunk = rcvmap_find(map, pool, psn);
+
+	if (chunk != NULL && (chunk->got[0] | chunk->got[1]) == 0)
+		slot_drop(map, pool, slot_of(map, psn));
+}
+
 bool rcvmap_has(const struct rcvmap *map, const struct pool *pool, mrc_psn_t psn)
 {
 	const struct rcv_chunk *chunk = rcvmap_find(map, pool, psn);

@@ -62,6 +62,9 @@ struct rcv_chunk *rcvmap_chunk(struct rcvmap *map, struct pool *pool, mrc_psn_t 
 /* The chunk if there is one. */
 struct rcv_chunk *rcvmap_find(const struct rcvmap *map, const struct pool *pool, mrc_psn_t psn);
 
+/* The PSN was not taken after all: gives its chunk back if it holds nothing else. */
+void rcvmap_spare(struct rcvmap *map, struct pool *pool, mrc_psn_t psn);
+
 /* Marks a PSN above cack whose chunk exists. The left edge does not move. */
 void rcvmap_set(struct rcvmap *map, struct rcv_chunk *chunk, mrc_psn_t psn);
 /* Is this the PSN that the left edge waits for? It needs no chunk, so that it can be taken even

@@ -401,8 +401,10 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 		return drop;
 	drop = check(s, qp, pkt, kind, &dst);
 	if (__builtin_expect(drop != MRC_KEEP, 0)) {
-		if (forgiven(s, qp, drop))
+		if (forgiven(s, qp, drop)) {
+			rcvmap_spare(&qp->rcv, &s->rcv_chunks, pkt->psn);
 			return drop;
+		}
 		count_refused(s, qp, pkt, chunk);
 		sack_want(s, now_ns, qp, pkt);
 		return refuse(s, now_ns, qp, pkt->psn, drop);
