@@ -232,6 +232,8 @@ static int to_rtr(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	qp->gap_next = attr->rq_psn;
 	qp->head_next = attr->rq_psn;
 	qp->nb_more = 0;
+	qp->wide_turn = qp->gap_turn = false;
+	qp->rtx_turn = 0;
 	qp->sack_bytes = 0;
 	qp->rcvd_len = 0;
 	qp->due = 0;
@@ -266,7 +268,7 @@ static int to_rts(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	qp->suspect_ns = 0;
 	qp->suspect_end = attr->sq_psn;
 	qp->cursor = (struct mrc_ev_cursor){0};
-	qp->flags &= (uint16_t) ~(QPF_PER_PACKET | QPF_CC | QPF_FORCE | QPF_REASK);
+	qp->flags &= (uint16_t) ~(QPF_PER_PACKET | QPF_CC | QPF_FORCE | QPF_REASK | QPF_LATE);
 	if (attr->per_packet_timers)
 		qp->flags |= QPF_PER_PACKET;
 	if (attr->cc != NULL)
