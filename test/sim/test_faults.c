@@ -459,12 +459,12 @@ static bool no_denied(
 	struct mrc_ev_set *set = p->hosts[PAIR_A][0].set;
 	uint32_t ev;
 
-	if (from != PAIR_A || !(mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) ||
-		p->cfg.nb_workers[PAIR_A] != 1)
+	/* An endpoint response names the path of the request that it answers. */
+	if (from != PAIR_A || pkt->opcode == MRC_OP_EP_RSP || p->cfg.nb_workers[PAIR_A] != 1)
 		return true;
 	ev = mrc_ev_find(set, pkt->ev, frame[5]); /* last byte of the MAC: the plane */
 	if (ev != MRC_EV_NONE && mrc_ev_state(set, ev) == MRC_EV_DENIED)
-		pair_fail(p, "data on a denied path");
+		pair_fail(p, "a packet of opcode %#x on a denied path", pkt->opcode);
 	return true;
 }
 
