@@ -290,12 +290,13 @@ struct mrc_sched_qp {
 
 	/* timers (timers.c) */
 	struct wheel_node timer;
-	uint64_t wake_ns;  /* deadline wanted; the wheel's may be earlier */
-	uint64_t rto_ns;   /* retransmission timeout; WHEEL_NEVER = off */
-	uint64_t ask_ns;   /* transport ACK timeout */
-	uint64_t probe_ns; /* next look at the oldest packet in flight */
-	uint64_t pause_ns; /* retransmissions wait until then; WHEEL_NEVER = no pause */
-	uint64_t park_ns;  /* look again for a usable path; WHEEL_NEVER = not parked */
+	uint64_t wake_ns;    /* deadline wanted; the wheel's may be earlier */
+	uint64_t rto_ns;     /* retransmission timeout; WHEEL_NEVER = off */
+	uint64_t ask_ns;     /* transport ACK timeout */
+	uint64_t ask_due_ns; /* when the first such timeout counts a retry */
+	uint64_t probe_ns;   /* next look at the oldest packet in flight */
+	uint64_t pause_ns;   /* retransmissions wait until then; WHEEL_NEVER = no pause */
+	uint64_t park_ns;    /* look again for a usable path; WHEEL_NEVER = not parked */
 	uint64_t timeout_ns;
 	uint64_t srtt_ns, rttvar_ns;
 	uint64_t answer_ns; /* when anything was last heard */
@@ -304,7 +305,8 @@ struct mrc_sched_qp {
 	uint64_t count_ns;  /* when the retry counter last rose */
 	uint32_t retries;   /* shared retry counter */
 	uint8_t linear_cnt, exp_cnt;
-	uint8_t nb_mute; /* rounds of probes since anything was heard */
+	uint8_t nb_mute;  /* rounds of probes since anything was heard */
+	uint8_t nb_asked; /* times the transport ACK was asked for before the timeout */
 	uint16_t next_probe;
 	struct probe probes[NB_PROBES];
 

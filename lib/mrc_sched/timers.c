@@ -6,6 +6,8 @@
  *          something new. Expiry: one retry counted, the oldest packet in flight is lost.
  *   ask    runs while a packet that asked for a transport ACK has none. Expiry after the packet was
  *          SACKed: one retry counted, the packet is sent again. Before: delivery is still at it.
+ *          The two answers leave together, so once the SACK is here the packet is also sent again
+ *          after about a round trip, at doubling intervals up to the timeout; that counts nothing.
  *   probe  first look at the oldest packet in flight (probe.c). Counts nothing.
  *   pause  retransmissions wait after a NACK for want of resources.
  *   park   no usable path: look again. While no port has carrier rto runs even with nothing sent.
@@ -87,12 +89,18 @@ void timer_stop(struct mrc_sched *s, struct mrc_sched_qp *qp)
 	wheel_remove(&s->wheel, &qp->timer);
 }
 
+static void ask_start(struct mrc_sched_qp *qp, uint64_t now_ns, uint64_t wait_ns)
+{
+	qp->ask_ns = qp->ask_due_ns = time_add(now_ns, wait_ns);
+	qp->nb_asked = 0;
+}
+
 void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, bool asked)
 {
 	bool changed = asked && qp->ask_ns == WHEEL_NEVER;
 
 	if (changed)
-		qp->ask_ns = time_add(now_ns, qp_wait_ns(s, qp));
+		ask_start(qp, now_ns, qp_wait_ns(s, qp));
 	if (qp->snt.nb_open == 0)
 		return;
 	if (qp->rto_ns == WHEEL_NEVER) {
@@ -107,6 +115,27 @@ void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, 
 		arm(s, qp);
 }
 
+/* Whether the packet that asked has arrived and only its transport ACK is missing. */
+static bool ack_missing(const struct mrc_sched_qp *qp)
+{
+	return mrc_psn_diff(qp->ask_psn, qp->ack_psn) > 0 &&
+	       mrc_psn_diff(qp->snt.una, qp->ask_psn) > 0;
+}
+
+/* From the SACK on: what the answers of the slowest plane need, then twice as long each time. */
+static uint64_t ask_wait_ns(const struct mrc_sched *s, const struct mrc_sched_qp *qp)
+{
+	uint64_t wait = probe_overdue_ns(qp);
+
+	for (uint32_t p = 0; p < s->cfg.nb_planes; p++) {
+		uint64_t slow_ns = qp->path->slow_ns[p];
+
+		if (wait < slow_ns + slow_ns / 4)
+			wait = slow_ns + slow_ns / 4;
+	}
+	return wait >= qp->timeout_ns >> qp->nb_asked ? qp->timeout_ns : wait << qp->nb_asked;
+}
+
 /* spec */
 void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
@@ -115,7 +144,9 @@ void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 #endif
 	qp->flags &= (uint16_t)~QPF_LATE;
 	if (qp->ask_ns == WHEEL_NEVER && mrc_psn_diff(qp->ask_psn, qp->ack_psn) > 0)
-		qp->ask_ns = time_add(now_ns, qp->timeout_ns);
+		ask_start(qp, now_ns, qp->timeout_ns);
+	if (ack_missing(qp))
+		qp->ask_ns = earlier(qp->ask_ns, time_add(now_ns, ask_wait_ns(s, qp)));
 	if (qp->snt.nb_open == 0) {
 		qp->rto_ns = WHEEL_NEVER;
 		qp->probe_ns = WHEEL_NEVER;
@@ -134,7 +165,7 @@ void timer_acked(uint64_t now_ns, struct mrc_sched_qp *qp)
 	qp->ask_ns = WHEEL_NEVER;
 	qp->flags &= (uint16_t)~QPF_REASK;
 	if (mrc_psn_diff(qp->ask_psn, qp->ack_psn) > 0)
-		qp->ask_ns = time_add(now_ns, qp->timeout_ns);
+		ask_start(qp, now_ns, qp->timeout_ns);
 }
 
 void timer_pause(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t ns)
@@ -246,13 +277,13 @@ static void rto_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 /* spec */
 static void ask_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
-	uint64_t due_ns = qp->retries == 0 ? 0 : time_add(qp->count_ns, qp_wait_ns(s, qp));
+	uint64_t due_ns =
+		qp->retries == 0 ? qp->ask_due_ns : time_add(qp->count_ns, qp_wait_ns(s, qp));
+	uint64_t again_ns = qp->timeout_ns;
 
 	qp->ask_ns = WHEEL_NEVER;
-	if (mrc_psn_diff(qp->ask_psn, qp->ack_psn) <= 0)
-		return;
 	/* Not delivered yet: the next progress starts the timer again. */
-	if (mrc_psn_diff(qp->snt.una, qp->ask_psn) <= 0)
+	if (!ack_missing(qp))
 		return;
 	if (now_ns >= due_ns) {
 		s->counters.timeouts++;
@@ -263,7 +294,11 @@ static void ask_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	} else if (now_ns - qp->answer_ns < qp->timeout_ns) {
 		qp->flags |= QPF_REASK;
 	}
-	qp->ask_ns = earlier(due_ns, time_add(now_ns, qp->timeout_ns));
+	if (qp->retries == 0) {
+		qp->nb_asked++;
+		again_ns = ask_wait_ns(s, qp);
+	}
+	qp->ask_ns = earlier(due_ns, time_add(now_ns, again_ns));
 	req_wake(s, qp);
 }
 
