@@ -39,7 +39,7 @@ static void engine_cfg(struct sim_host *h, uint32_t worker, struct mrc_sched_cfg
 			6);
 	cfg->max_qps = qps;
 	cfg->max_cqs = 2 * conns;
-	cfg->max_mrs = 2 * conns;
+	cfg->max_mrs = 2 * conns * cfg->nb_workers; /* keys are shared out to the workers */
 	cfg->max_pds = conns;
 	cfg->max_peers = conns;
 	cfg->window_psns = qps * sc->host.mpr * MRC_MPR_UNIT;

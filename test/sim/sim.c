@@ -329,6 +329,9 @@ static uint64_t next_instant(struct sim *sim)
 {
 	uint64_t t = mrc_fabric_next_deadline(sim->fabric);
 
+	/* Every host has its turn at the start. */
+	if (sim->nb_dirty != 0)
+		return sim->now_ns;
 	t = min64(t, sim->heap[0].at_ns);
 	t = min64(t, sim_barrier_ns(sim));
 	return t < sim->now_ns ? sim->now_ns : t;
