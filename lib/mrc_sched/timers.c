@@ -7,7 +7,8 @@
  *   ask    runs while a packet that asked for a transport ACK has none. Expiry after the packet was
  *          SACKed: one retry counted, the packet is sent again. Before: delivery is still at it.
  *          The two answers leave together, so once the SACK is here the packet is also sent again
- *          after about a round trip, at doubling intervals up to the timeout; that counts nothing.
+ *          after the time that planes differ by, at doubling intervals up to the timeout; that
+ *          counts nothing.
  *   probe  first look at the oldest packet in flight (probe.c). Counts nothing.
  *   pause  retransmissions wait after a NACK for want of resources.
  *   park   no usable path: look again. While no port has carrier rto runs even with nothing sent.
@@ -122,16 +123,19 @@ static bool ack_missing(const struct mrc_sched_qp *qp)
 	       mrc_psn_diff(qp->snt.una, qp->ask_psn) > 0;
 }
 
-/* From the SACK on: what the answers of the slowest plane need, then twice as long each time. */
+/*
+ * From the SACK on: the ACK left with it, so it may be later by what the slowest plane's round trip
+ * is longer; half of a round trip at least. Then twice as long each time.
+ */
 static uint64_t ask_wait_ns(const struct mrc_sched *s, const struct mrc_sched_qp *qp)
 {
-	uint64_t wait = probe_overdue_ns(qp);
+	uint64_t wait = probe_overdue_ns(qp) - qp->srtt_ns;
 
 	for (uint32_t p = 0; p < s->cfg.nb_planes; p++) {
-		uint64_t slow_ns = qp->path->slow_ns[p];
+		uint64_t slow_ns = qp->path->slow_ns[p] + qp->path->slow_ns[p] / 4;
 
-		if (wait < slow_ns + slow_ns / 4)
-			wait = slow_ns + slow_ns / 4;
+		if (slow_ns > qp->srtt_ns + wait)
+			wait = slow_ns - qp->srtt_ns;
 	}
 	return wait >= qp->timeout_ns >> qp->nb_asked ? qp->timeout_ns : wait << qp->nb_asked;
 }
@@ -296,7 +300,7 @@ static void ask_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	}
 	if (qp->retries == 0) {
 		qp->nb_asked++;
-		again_ns = ask_wait_ns(s, qp);
+		again_ns = earlier(qp->timeout_ns, qp->srtt_ns + ask_wait_ns(s, qp));
 	}
 	qp->ask_ns = earlier(due_ns, time_add(now_ns, again_ns));
 	req_wake(s, qp);

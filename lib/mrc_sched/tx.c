@@ -117,6 +117,7 @@ static bool send_due(
 {
 	const struct mrc_ev *ev;
 	struct mrc_pkt pkt;
+	bool copy;
 
 	if (qp->due & DUE_PROBE) {
 		if (probe_send(s, now_ns, qp, buf)) {
@@ -129,11 +130,15 @@ static bool send_due(
 		return false;
 	/* The last answer may have been lost on its plane. SACK and transport ACK take turns;
 	 * without this each could meet the same plane again for every copy of the packet. */
-	if ((qp->due & DUE_SACK) != 0 && qp->trigger.rtx)
-		qp->path->cursor.plane = qp->rtx_turn++ % s->cfg.nb_planes;
+	copy = (qp->due & DUE_SACK) != 0 && qp->trigger.rtx;
+	if (copy)
+		qp->path->cursor.plane = qp->rtx_turn;
 	ev = answer_ev(s, now_ns, qp->path, qp->trigger.ev);
 	if (ev == NULL)
 		return false;
+	/* Behind the plane that it came to be: planes that cannot be used take no turn. */
+	if (copy)
+		qp->rtx_turn = (uint8_t)((ev->plane + 1) % s->cfg.nb_planes);
 	if (qp->due & DUE_SACK) {
 		sack_build(s, now_ns, qp, &qp->trigger, false, &pkt);
 		qp->due &= (uint8_t)~DUE_SACK;

@@ -387,7 +387,67 @@ static void echo_of_another_packet(void **state)
 	finish_waiting(p);
 }
 
+/* ---- answers to copies ---- */
+
+static void four_planes(struct pair_cfg *cfg)
+{
+	cfg->nb_planes = 4;
+	cfg->nb_evs = 16;
+}
+
+static uint32_t plane_of(struct rig *rig, const struct mrc_pkt *pkt)
+{
+	for (uint8_t plane = 0; plane < 4; plane++) {
+		if (mrc_ev_find(rig->p->hosts[PAIR_B][0].set, pkt->ev, plane) != MRC_EV_NONE)
+			return plane;
+	}
+	pair_fail(rig->p, "an answer without a plane");
+	return 0;
+}
+
+static void answers_move_on(uint32_t down)
+{
+	uint32_t sack_plane = 4, ack_plane = 4;
+	struct rig rig;
+
+	rig_open(&rig, "copies_are_answered_elsewhere", four_planes);
+	for (uint32_t plane = 0; plane < 4; plane++) {
+		if ((down >> plane & 1) != 0)
+			pair_plane(rig.p, PAIR_B, plane, false);
+	}
+	for (int k = 0; k < 12; k++) {
+		struct mrc_pkt sack, ack;
+
+		give_write(&rig, 0, MRC_PKT_ACKREQ | (k > 0 ? MRC_PKT_RTX : 0));
+		sack = only(&rig, MRC_OP_SACK);
+		ack = only(&rig, MRC_OP_ACK);
+		PAIR_EQ(rig.p, plane_of(&rig, &sack) == plane_of(&rig, &ack), false);
+		if (k > 1) {
+			PAIR_EQ(rig.p, plane_of(&rig, &sack) == sack_plane, false);
+			PAIR_EQ(rig.p, plane_of(&rig, &ack) == ack_plane, false);
+		}
+		sack_plane = plane_of(&rig, &sack);
+		ack_plane = plane_of(&rig, &ack);
+	}
+	rig_close(&rig);
+}
+
+/*
+ * The answers to a copy do not meet the planes of the answers to the copy before, whatever planes
+ * are down: one that cannot be used takes no turn. (With two planes left SACK and ACK change
+ * places.)
+ */
+/* spec */
+static void copies_are_answered_elsewhere(void **state)
+{
+	for (uint32_t down = 0; down < 15; down++) {
+		if (__builtin_popcount(down) <= 2)
+			answers_move_on(down);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(copies_are_answered_elsewhere),
 	cmocka_unit_test(bitmaps_walk),
 	cmocka_unit_test(newest_arrival_is_covered),
 	cmocka_unit_test(ahead_of_the_window),
