@@ -213,6 +213,13 @@ struct mrc_load_flow_done {
 /* Next finished flow; false when there is none. */
 bool mrc_load_flow_poll(struct mrc_load *load, struct mrc_load_flow_done *done_out);
 
+/*
+ * Has everything of a flow handed in with this tag been placed at the other end? For who holds both
+ * ends in one hand: over several QPs flows overtake each other. Undefined for tags of flows that
+ * ended failed. Cost: max_flows + nb_qps * depth.
+ */
+bool mrc_load_flow_placed(const struct mrc_load *load, const struct mrc_load *peer, uint64_t tag);
+
 /* ---- results */
 
 struct mrc_load_result {

@@ -154,6 +154,37 @@ bool mrc_load_flow_poll(struct mrc_load *load, struct mrc_load_flow_done *done_o
 	return true;
 }
 
+/* Whether a part of the flow is posted on the QP of which the peer has placed so many messages. */
+static bool part_missing(
+	const struct mrc_load *load, const struct load_qp *lq, uint64_t placed, uint64_t tag)
+{
+	uint64_t message = lq->tx_message - lq->nb_msgs;
+
+	for (uint32_t i = 0; i < lq->nb_msgs; i++, message++) {
+		const struct load_msg *msg = &lq->msgs[(lq->msg_at + i) % load->cfg.depth];
+
+		if (message >= placed && msg->flow != LOAD_NO_FLOW &&
+			load->flows[msg->flow].tag == tag)
+			return true;
+	}
+	return false;
+}
+
+bool mrc_load_flow_placed(const struct mrc_load *load, const struct mrc_load *peer, uint64_t tag)
+{
+	for (uint32_t i = 0; i < load->flows_free.size; i++) {
+		const struct load_flow *flow = &load->flows[i];
+
+		if (flow->tag == tag &&
+			(flow->unsent > 0 || (flow->outstanding > 0 && flow->failed)))
+			return false;
+	}
+	for (uint32_t i = 0; i < load->cfg.nb_qps; i++)
+		if (part_missing(load, &load->qps[i], peer->qps[i].placed, tag))
+			return false;
+	return true;
+}
+
 static void flow_end(struct mrc_load *load, uint32_t index)
 {
 	load->flows[index].end_ns = load->now_ns;

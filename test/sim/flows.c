@@ -401,7 +401,28 @@ void sim_flow_ended(struct sim *sim, uint32_t i, uint64_t end_ns, bool failed)
 		round_counts(sim, flow);
 }
 
-/* Flows of a connection arrive in the order in which they began. */
+/* Over several queue pairs they overtake each other. */
+static void arrivals_any(struct sim *sim, struct sim_conn *c)
+{
+	uint32_t before = UINT32_MAX;
+
+	for (uint32_t i = c->next_arrival; i != UINT32_MAX; i = sim->flows[i].next_on_conn) {
+		if (!sim->flows[i].failed && !mrc_load_flow_placed(c->tx, c->rx, i)) {
+			before = i;
+			continue;
+		}
+		if (before == UINT32_MAX)
+			c->next_arrival = sim->flows[i].next_on_conn;
+		else
+			sim->flows[before].next_on_conn = sim->flows[i].next_on_conn;
+		if (c->last_flow == i)
+			c->last_flow = before;
+		if (!sim->flows[i].failed)
+			sim_flow_arrived(sim, i);
+	}
+}
+
+/* Flows of a connection with one queue pair arrive in the order in which they began. */
 static void arrivals(struct sim *sim, struct sim_conn *c)
 {
 	uint64_t rx_bytes;
@@ -409,6 +430,12 @@ static void arrivals(struct sim *sim, struct sim_conn *c)
 	if (c->next_arrival == UINT32_MAX)
 		return;
 	rx_bytes = mrc_load_rx_bytes(c->rx);
+	if (sim_conn_qps(sim, c) > 1) {
+		if (rx_bytes != c->seen_bytes)
+			arrivals_any(sim, c);
+		c->seen_bytes = rx_bytes;
+		return;
+	}
 	while (c->next_arrival != UINT32_MAX && sim->flows[c->next_arrival].upto <= rx_bytes) {
 		uint32_t i = c->next_arrival;
 

@@ -69,6 +69,7 @@ struct sim_conn {
 	uint64_t bytes;             /* of all its flows so far */
 	uint32_t next_arrival;      /* its first flow that has not arrived whole */
 	uint32_t last_flow;
+	uint64_t seen_bytes; /* of several queue pairs: when arrivals were looked for */
 	uint32_t next_of[2]; /* list of the source's, of the destination's connections */
 	uint8_t *region;
 	uint64_t region_len;

@@ -258,11 +258,30 @@ def test_determinism():
         _, sampled = result(apart, "--set", f"run.sample={sample}")
         check(plain["hash"] == sampled["hash"], f"sampling every {sample} changes the run")
         check(plain["flows"]["fct_us"] == sampled["flows"]["fct_us"], "and completion times")
+    # A steady load begins at once, not when something else first happens.
+    steady = dict(SMALL, load={"mode": "steady", "pattern": "ring", "duration": "100us",
+                               "warmup": "20us"})
+    _, plain_steady = result(steady)
+    for sample in ("3us", "70ns"):
+        _, sampled = result(steady, "--set", f"run.sample={sample}")
+        check(plain_steady["hash"] == sampled["hash"], f"sampling every {sample} changes the load")
     _, traced = result(apart, "--trace", trace)
     check(plain["hash"] == traced["hash"], "tracing changes the run")
     with open(trace, encoding="utf-8") as file:
         times = [int(row.split(",")[0]) for row in file.read().splitlines()[1:]]
     check(len(times) > 100 and times == sorted(times), "the trace is not in order of time")
+
+
+def test_queue_pairs():
+    """Flows of a connection overtake each other on its queue pairs; each arrives when it is whole."""
+    for workers in (1, 3, 4):
+        for seed in range(1, 11):
+            code, r = result(dict(
+                SMALL, host={"workers": workers},
+                load={"pattern": "all_reduce", "bytes": "20KB", "qps": 3},
+                faults=[{"kind": "loss", "at": 0, "for": "40us", "rate": 0.2}]),
+                "--seed", str(seed))
+            check(code == 0, f"{workers} workers, seed {seed}: {r['failure']}")
 
 
 def test_capture():
