@@ -123,9 +123,8 @@ WRONG = [
 
 
 def refused(path, words, arguments=()):
-    done = run([MRC_DP, "run", "-c", path, *arguments], seconds=10)
+    done = run([MRC_DP, "run", "-c", path, *arguments])
     true(done.code not in (0, None) and done.code > 0, f"exit code {done.code}")
-    true(done.seconds < 2, f"took {done.seconds:.2f} s")
     lines = [line for line in done.err.split("\n") if line]
     equal(len(lines), 1, f"lines on stderr: {done.err}")
     equal(done.out, "", "stdout")
@@ -184,7 +183,7 @@ def words_that_are_no_option():
 @case
 def the_base_of_this_table_is_right():
     with tempfile.TemporaryDirectory() as folder:
-        done = run([MRC_DP, "run", "-c", write_json(folder, "good.json", GOOD)], seconds=30)
+        done = run([MRC_DP, "run", "-c", write_json(folder, "good.json", GOOD)])
         equal(done.code, 0, done.err[-2000:])
 
 

@@ -72,7 +72,7 @@ def record(folder, message, loss):
         "workload": {"qps": QPS, "message": message, "messages": MESSAGES, "depth": 4,
                      "immediate_percent": 40},
     }
-    done = run([MRC_DP, "run", "-c", write_json(folder, "run.json", config), "--json"], seconds=90)
+    done = run([MRC_DP, "run", "-c", write_json(folder, "run.json", config), "--json"])
     equal(done.code, 0, done.err[-2000:])
     frames = []
     for path in paths:

@@ -22,8 +22,8 @@ import tempfile
 import time
 
 import memif
-from common import (BUILD, MRC_DP, ROOT, SEED, Process, case, equal, main, only_json, run, true,
-                    wait_until, write_json)
+from common import (BUILD, DEADLINE, MRC_DP, ROOT, SEED, Process, TooSlow, case, equal, long_enough, main,
+                    only_json, run, true, wait_until, write_json)
 from netns import Star
 
 MRC_FABRIC = os.path.join(BUILD, "app/mrc-fabric/mrc-fabric")
@@ -50,18 +50,18 @@ class Fabric(Process):
 
     def __enter__(self):
         super().__enter__()
-        wait_until("mrc-fabric is ready", lambda: not self.alive() or "ready" in self.text("out"), 30)
+        wait_until("mrc-fabric is ready", lambda: not self.alive() or "ready" in self.text("out"))
         true(self.alive(), self.text())
         return self
 
     def ctl(self, *arguments):
-        done = run([MRC_CTL, "-s", self.socket, "--json", *arguments], seconds=20)
+        done = run([MRC_CTL, "-s", self.socket, "--json", *arguments])
         equal(done.code, 0, f"mrc-ctl {' '.join(arguments)}: {done.err}")
         return only_json(done.out)
 
     def end(self, number=signal.SIGTERM):
         self.child.send_signal(number)
-        code = self.wait(10)
+        code = self.wait()
         equal(code, 0, f"exit code of mrc-fabric: {self.text()[-2000:]}")
         true("balance" in self.text("out"), self.text("out"))
 
@@ -71,10 +71,6 @@ def carried(fabric, plane):
     links = fabric.ctl("counters", f"plane={plane}", "host=0", "direction=host_up")["links"]
     equal(len(links), 1, "links")
     return links[0]["tx_bytes"]
-
-
-class TooSlow(Exception):
-    """The transfer was over before the machine came round to show what the case wants to see."""
 
 
 def carries(fabric, alice, plane, more_len, seconds=0):
@@ -87,7 +83,7 @@ def carries(fabric, alice, plane, more_len, seconds=0):
         if not alice.alive():
             raise TooSlow
         return False
-    wait_until(f"plane {plane} carries {more_len} more bytes", enough, 600)
+    wait_until(f"plane {plane} carries {more_len} more bytes", enough)
 
 
 def fail_and_heal(fabric, alice):
@@ -123,10 +119,11 @@ def transfer(where, seconds):
     and whether the failure and the return were seen in time."""
     def length(document):
         document["workload"]["seconds"] = seconds
-        document["oob"]["wait"] = "60s"
+        patient(document)
 
     def patient(document):
-        document["oob"]["wait"] = "60s"
+        document["workload"]["drain"] = f"{DEADLINE}s"
+        document["oob"]["wait"] = f"{DEADLINE}s"
 
     def end(number, change):
         return Process([*where.inside[number], MRC_DP, "run", "-c",
@@ -141,22 +138,22 @@ def transfer(where, seconds):
         except TooSlow:
             seen = False
             fabric.ctl("link", "1", "up")
-        code = alice.wait(seconds + 120)
+        code = alice.wait(seconds + DEADLINE)
         equal(code, 0, f"alice: {alice.text()[-2000:]} {alice.text('out')[-500:]}")
-        equal(bob.wait(60), 0, f"bob: {bob.text()[-2000:]}")
+        equal(bob.wait(), 0, f"bob: {bob.text()[-2000:]}")
         fabric.end()
         return only_json(alice.text("out")), seen
 
 
 def plane_fails_and_heals(where):
-    for seconds in (20, 60, 180):
+    def attempt(seconds):
         result, seen = transfer(where, seconds)
         judge(result)
-        if seen:
-            judge_timeline(result)
-            return
-        print(f"    {seconds} s are too short on this busy machine")
-    raise AssertionError("plane 1 did not fail and return within 180 s")
+        if not seen:
+            raise TooSlow
+        judge_timeline(result)
+
+    long_enough(attempt, 20, 60, 180)
 
 
 @case
@@ -184,7 +181,12 @@ def judge_timeline(result):
     true(result["retransmitted_packets"] > 0, "a plane without carrier must cost retransmissions")
     seconds = [s["plane_packets"] for s in result["timeline"]]
     print(f"    packets by second and plane: {seconds}")
-    shares = [p[1] / sum(p) for p in seconds if sum(p) >= 20]
+    shares, some = [], [0, 0]
+    for row in seconds:  # a second with few packets, on a busy machine, is taken together with the next
+        some = [a + b for a, b in zip(some, row)]
+        if sum(some) >= 20:
+            shares.append(some[1] / sum(some))
+            some = [0, 0]
     marks = "".join("d" if s < 0.1 else "u" if s > 0.25 else "-" for s in shares)
     true("u" in marks and "d" in marks[marks.index("u"):], f"no dip: {marks}")
     last = marks.rindex("d")
@@ -193,7 +195,7 @@ def judge_timeline(result):
 
 def short(messages):
     def change(document):
-        document["oob"]["wait"] = "60s"
+        document["oob"]["wait"] = f"{DEADLINE}s"
         if document["workload"]["role"] == "requester":
             document["workload"].pop("seconds")
             document["workload"]["messages"] = messages
@@ -209,8 +211,8 @@ def whole_transfer(folder):
     """What went on before has left nothing behind: a transfer goes well."""
     with contextlib.ExitStack() as stack:
         bob, alice = (stack.enter_context(host) for host in hosts(folder, 20))
-        equal(alice.wait(120), 0, f"alice: {alice.text()[-2000:]} {alice.text('out')[-500:]}")
-        equal(bob.wait(60), 0, f"bob: {bob.text()[-2000:]}")
+        equal(alice.wait(), 0, f"alice: {alice.text()[-2000:]} {alice.text('out')[-500:]}")
+        equal(bob.wait(), 0, f"bob: {bob.text()[-2000:]}")
         judge(only_json(alice.text("out")))
 
 
@@ -236,7 +238,7 @@ def killed_hosts_leave_the_fabric_alive():
                 for victim in victims:
                     victim.child.send_signal(signal.SIGKILL)
                 for host in both:
-                    code = host.wait(60)
+                    code = host.wait()
                     if host not in victims:
                         equal(code, 1, f"survivor of turn {turn}: {host.text()[-2000:]}")
                         true("peer" in only_json(host.text("out"))["failure"], host.text("out")[-500:])
@@ -279,7 +281,7 @@ def segments_pick_the_spine():
             endpoint["planes"][1]["paths"] = [list_of(1, own, 1 - own, s) for s in (0, 1)]
             document["ev"] = {"mode": "srv6"}
             document["pmtu"] = 2048
-            document["oob"]["wait"] = "60s"
+            document["oob"]["wait"] = f"{DEADLINE}s"
             document["workload"].pop("seconds", None)
             document["workload"].update({"messages": 40} if own == 0 else {})
         return change
@@ -293,8 +295,8 @@ def segments_pick_the_spine():
         with tempfile.TemporaryDirectory() as folder, Fabric(folder, fabric_change) as fabric, \
                 Process([MRC_DP, "run", "-c", config(folder, "fabric-bob.json", end(1)), "--json"]) as bob, \
                 Process([MRC_DP, "run", "-c", config(folder, "fabric-alice.json", end(0)), "--json"]) as alice:
-            equal(alice.wait(120), 0, f"alice: {alice.text()[-2000:]} {alice.text('out')[-500:]}")
-            equal(bob.wait(60), 0, f"bob: {bob.text()[-2000:]}")
+            equal(alice.wait(), 0, f"alice: {alice.text()[-2000:]} {alice.text('out')[-500:]}")
+            equal(bob.wait(), 0, f"bob: {bob.text()[-2000:]}")
             judge(only_json(alice.text("out")))
             used = {(plane, leaf, spine): fabric.ctl("counters", f"plane={plane}", f"leaf={leaf}",
                                                      f"spine={spine}", "direction=leaf_up")["links"][0]
@@ -335,11 +337,11 @@ def faults_by_socket_and_file():
                             (["fault", "start", "los"], "loss"),
                             (["link", "up"], "whole fabric"),
                             (["call", "fly"], "no method")):
-            done = run([MRC_CTL, "-s", fabric.socket, *words], seconds=20)
+            done = run([MRC_CTL, "-s", fabric.socket, *words])
             equal(done.code, 1, f"{words}: {done.err}")
             true(part in done.err and done.err.count("\n") == 1, done.err)
         for command in ("links", "faults", "counters", "check", "info"):
-            done = run([MRC_CTL, "-s", fabric.socket, command], seconds=20)
+            done = run([MRC_CTL, "-s", fabric.socket, command])
             equal(done.code, 0, done.err)
             true(len(done.out) > 10, done.out)
         fabric.end()
@@ -347,14 +349,14 @@ def faults_by_socket_and_file():
 
 @case
 def nobody_listens():
-    done = run([MRC_CTL, "-s", "/nonexistent/socket", "links"], seconds=10)
+    done = run([MRC_CTL, "-s", "/nonexistent/socket", "links"])
     equal(done.code, 3, "exit code")
     equal(done.err.count("\n"), 1, done.err)
     true("is mrc-fabric running?" in done.err, done.err)
     equal(done.err.count("/nonexistent/socket"), 1, done.err)
     with tempfile.TemporaryDirectory() as folder:
         for path, words in ((folder, ["cannot connect", "refused"]), ("x" * 200, ["no path of a UNIX socket"])):
-            done = run([MRC_CTL, "-s", path, "links"], seconds=10)
+            done = run([MRC_CTL, "-s", path, "links"])
             equal(done.code, 3, "exit code")
             equal((done.err.count("\n"), done.err.count(path)), (1, 1), done.err)
             true(any(word in done.err for word in words), done.err)
@@ -366,7 +368,7 @@ def wrong_usage():
                   ["fault", "start", "{"], ["-s"], ["--wait", "x", "links"]):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "s")
-            done = run([MRC_CTL, *words], seconds=10, env={**os.environ, "MRC_CTL_SOCKET": path})
+            done = run([MRC_CTL, *words], env={**os.environ, "MRC_CTL_SOCKET": path})
             true(done.code in (2, 3), f"{words}: {done.code}")
             true(done.err != "", f"{words} ends without a word")
 
@@ -385,17 +387,17 @@ def ends_by_signal_and_starts_again_after_any_death():
                     client.send(b'{"jsonrpc":')
                     if number in (signal.SIGKILL, signal.SIGABRT):
                         fabric.child.send_signal(number)
-                        fabric.wait(10)
+                        fabric.wait()
                     else:
                         fabric.child.send_signal(number)
-                        equal(fabric.wait(2), 0, f"exit code: {fabric.text()}")
+                        equal(fabric.wait(), 0, f"exit code: {fabric.text()}")
                         true(not os.path.exists(fabric.socket), "the socket is gone")
 
 
 @case
 def second_one_is_refused():
     with tempfile.TemporaryDirectory() as folder, Fabric(folder) as fabric:
-        done = run([MRC_FABRIC, "-c", os.path.join(folder, "fabric-2x2x2.json")], seconds=20)
+        done = run([MRC_FABRIC, "-c", os.path.join(folder, "fabric-2x2x2.json")])
         equal(done.code, 3, done.err)
         true("another process serves" in done.err, done.err)
         equal(fabric.ctl("check"), {"balanced": True}, "the first one lives on")
@@ -435,7 +437,7 @@ def wrong_configurations():
     for change, words in rows:
         with tempfile.TemporaryDirectory() as folder:
             path = config(folder, "fabric-2x2x2.json", change)
-            done = run([MRC_FABRIC, "-c", path], seconds=10)
+            done = run([MRC_FABRIC, "-c", path])
             equal(done.code, 2, f"{words}: {done.err}")
             equal(done.err.count("\n"), 1, done.err)
             for word in [path, *words]:

@@ -35,7 +35,7 @@ DISSECTORS = {"frame", "eth", "ethertype", "vlan", "arp", "ip", "ipv6", "ipv6.ro
 
 def only_dissectors(folder):
     """A settings folder for tshark in which every other protocol is off."""
-    known = run(["tshark", "-G", "protocols"], seconds=120).out.split("\n")
+    known = run(["tshark", "-G", "protocols"]).out.split("\n")
     names = {line.split("\t")[2] for line in known if line.count("\t") >= 2}
     true(DISSECTORS <= names, f"tshark has no {DISSECTORS - names}")
     with open(os.path.join(folder, "disabled_protos"), "w", encoding="ascii") as out:
@@ -51,7 +51,7 @@ def tshark(path, *fields):
                  "-E", "occurrence=a"]
     for field in fields:
         arguments += ["-e", field]
-    done = run(arguments, seconds=120)
+    done = run(arguments)
     equal(done.code, 0, done.err)
     return [line.split("\t") for line in done.out.split("\n") if line]
 
@@ -102,7 +102,7 @@ def run_captured(folder, addresses, pmtu):
         "workload": {"qps": 3, "message": 9001, "messages": 100, "depth": 4,
                      "immediate_percent": 50},
     }
-    done = run([MRC_DP, "run", "-c", write_json(folder, "run.json", config), "--json"], seconds=60)
+    done = run([MRC_DP, "run", "-c", write_json(folder, "run.json", config), "--json"])
     equal(done.code, 0, done.err[-2000:])
     return captures
 
