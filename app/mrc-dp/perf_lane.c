@@ -215,19 +215,20 @@ static void mode_turn(struct mrc_perf_lane *lane, enum mrc_perf_mode mode, bool 
 	lane->busy_turns += moved > 0;
 }
 
+/* A host that is away for longer than a phase misses it: nothing here counts on the one before. */
 static void phase_enter(
 	struct mrc_perf_lane *lane, enum mrc_window_phase phase, uint32_t index, uint64_t tsc)
 {
 	bool is_mrc = mrc_window_mode(&lane->plan, index) == MRC_PERF_MRC;
+	bool posts = is_mrc && (phase == MRC_WINDOW_WARM || phase == MRC_WINDOW_RUN);
 
-	if (phase == MRC_WINDOW_DRAIN && index > 0)
-		window_end(lane, index - 1, tsc);
-	if (phase == MRC_WINDOW_DRAIN)
-		loads_hold(lane, lane->sender);
+	if (lane->is_open)
+		window_end(lane, lane->open_index, tsc);
+	lane->is_open = phase == MRC_WINDOW_RUN;
+	lane->open_index = index;
+	loads_hold(lane, lane->sender && !posts);
 	if (phase == MRC_WINDOW_CANARY)
 		lane->records[index].canary_ticks = canary_run(lane, index);
-	if (phase == MRC_WINDOW_WARM)
-		loads_hold(lane, lane->sender && !is_mrc);
 	if (phase == MRC_WINDOW_RUN)
 		window_begin(lane, index, tsc);
 }

@@ -63,6 +63,8 @@ struct mrc_perf_lane {
 	struct mrc_perf_record at_begin;
 	struct mrc_hist rtt_begin;
 	uint64_t stall_ticks, turns, busy_turns, last_tsc;
+	bool is_open;                                         /* a window runs: */
+	uint32_t open_index;                                  /* this one */
 	uint64_t stall_limit;                                 /* ticks */
 	struct mrc_perf_record records[MRC_PERF_WINDOWS + 1]; /* the last one: final canary only */
 };
