@@ -128,8 +128,10 @@ static const char *name_of(const void *list, uint32_t i)
 	return ((const struct mrc_ctl_name *)list)[i].name;
 }
 
+/* Every word that is shown leaves room for the dots. */
 static void words_show(const char *(*get)(const void *, uint32_t), const void *list, char *out)
 {
+	static const char dots[] = ", ...";
 	size_t used = 0;
 	const char *word;
 
@@ -137,8 +139,8 @@ static void words_show(const char *(*get)(const void *, uint32_t), const void *l
 	for (uint32_t i = 0; (word = get(list, i)) != NULL; i++) {
 		size_t need = strlen(word) + 2;
 
-		if (used + need + 4 >= LIST_LEN) {
-			memcpy(out + used, ", ...", 6);
+		if (used + need + sizeof(dots) > LIST_LEN) {
+			memcpy(out + used, dots, sizeof(dots));
 			return;
 		}
 		used += (size_t)sprintf(out + used, "%s%s", used > 0 ? ", " : "", word);

@@ -225,6 +225,41 @@ static void test_unknown_keys(void **state)
 	refused_like("{\"\":1}", "unknown key \"\"; known keys: on, depth");
 }
 
+/* The list of known keys is cut where the next one does not fit: never longer than 159 characters,
+ * whatever their lengths. */
+static void test_long_lists_of_keys(void **state)
+{
+	for (size_t len = 1; len <= 60; len++) {
+		for (size_t first = 1; first <= 60; first++) {
+			struct mrc_ctl_field fields[41] = {{0}};
+			const struct mrc_ctl_table table = {fields, sizeof(uint32_t), NULL};
+			char keys[40][64];
+			struct mrc_ctl_error error;
+			const char *list;
+			uint32_t obj = 0;
+			json_t *json = json_pack("{s:i}", "0123456789", 1);
+
+			for (size_t i = 0; i < 40; i++) {
+				snprintf(keys[i], sizeof(keys[i]), "%0*d", (int)(i ? len : first),
+					0);
+				fields[i] = (struct mrc_ctl_field){.key = keys[i],
+					.type = MRC_CTL_TYPE_UINT,
+					.size = sizeof(obj)};
+				memset(keys[i], 'x', strlen(keys[i]));
+			}
+			assert_int_not_equal(
+				mrc_ctl_decode("F", json, &table, &obj, &error), MRC_OK);
+			json_decref(json);
+			list = strstr(error.text, "known keys: ");
+			assert_non_null(list);
+			list += strlen("known keys: ");
+			assert_true(strlen(list) < 160);
+			if (first + 39 * (len + 2) >= 160)
+				assert_string_equal(list + strlen(list) - 5, ", ...");
+		}
+	}
+}
+
 /* Every key of every table, misspelt in turn in each position, is refused and its right spelling
  * named. */
 static void test_each_key_misspelt(void **state)
@@ -567,6 +602,7 @@ int main(void)
 		cmocka_unit_test(test_all_types),
 		cmocka_unit_test(test_dump_reads_back),
 		cmocka_unit_test(test_unknown_keys),
+		cmocka_unit_test(test_long_lists_of_keys),
 		cmocka_unit_test(test_each_key_misspelt),
 		cmocka_unit_test(test_wrong_types),
 		cmocka_unit_test(test_ranges),
