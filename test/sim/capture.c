@@ -132,7 +132,8 @@ void sim_capture_flush(struct sim *sim)
 {
 	if (sim->nb_records == 0)
 		return;
-	qsort(sim->records, sim->nb_records, sizeof(sim->records[0]), by_time);
+	if (sim->nb_records != 0)
+		qsort(sim->records, sim->nb_records, sizeof(sim->records[0]), by_time);
 	for (uint32_t i = 0; i < sim->nb_records; i++) {
 		const struct sim_record *r = &sim->records[i];
 

@@ -226,12 +226,13 @@ static void make_distinct(struct sim *sim, struct mrc_ev *evs, uint32_t nb)
 {
 	const struct sim_fabric *f = &sim->sc->fabric;
 	uint32_t mask = f->stev_width >= 32 ? ~0u : (1u << f->stev_width) - 1;
+	uint32_t bits = sim->sc->ev.mode == MRC_EV_MODE_UDP ? 0xFFFFu : ~0u;
 
 	if (f->forward != MRC_FABRIC_STEV)
 		return;
 	for (uint32_t i = 0; i < nb; i++) {
-		for (int tries = 0; tries < 1000 && value_taken(evs, i); tries++) {
-			uint32_t random = (uint32_t)sim_random(sim->rng);
+		for (int tries = 0; tries < 100000 && value_taken(evs, i); tries++) {
+			uint32_t random = (uint32_t)sim_random(sim->rng) & bits;
 
 			evs[i].value = (evs[i].value & (mask << f->stev_shift)) |
 				       (random & ~(mask << f->stev_shift));

@@ -242,7 +242,8 @@ json_t *sim_spread(double *values, uint32_t n)
 {
 	double sum = 0, squares = 0;
 
-	qsort(values, n, sizeof(*values), by_value);
+	if (n != 0)
+		qsort(values, n, sizeof(*values), by_value);
 	for (uint32_t i = 0; i < n; i++) {
 		sum += values[i];
 		squares += values[i] * values[i];

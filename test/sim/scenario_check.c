@@ -157,6 +157,37 @@ static int fabric_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
 
 /* ---- endpoints */
 
+/* Values of a plane that differ, when some bits of them name a spine. */
+static uint64_t ev_capacity(const struct scenario *sc)
+{
+	const struct sim_fabric *f = &sc->fabric;
+	uint32_t bits = sc->ev.mode == MRC_EV_MODE_UDP ? 16 : 32;
+	uint32_t end = f->stev_shift + f->stev_width < bits ? f->stev_shift + f->stev_width : bits;
+	uint32_t field = end > f->stev_shift ? end - f->stev_shift : 0;
+
+	return (uint64_t)(f->spines != 0 ? f->spines : 1) << (bits - field);
+}
+
+static int ev_room_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
+{
+	const struct sim_fabric *f = &sc->fabric;
+	uint32_t nb = (sc->ev.count + sc->ev.spares + f->planes - 1) / f->planes;
+
+	if (f->forward != MRC_FABRIC_STEV)
+		return MRC_OK;
+	if (sc->ev.mode == MRC_EV_MODE_UDP && f->stev_shift + f->stev_width > 16)
+		return mrc_ctl_fail_key(ctx, "ev.mode",
+			"\"udp\": its 16 bits end below stev_shift %u and stev_width %u, give less "
+			"or \"stev\"",
+			f->stev_shift, f->stev_width);
+	if (nb > ev_capacity(sc))
+		return mrc_ctl_fail_key(ctx, "ev.count",
+			"%u: only %llu values of a plane differ beside the bits that name %u "
+			"spines, give fewer, or another ev.mode, or less for stev_width",
+			sc->ev.count, (unsigned long long)ev_capacity(sc), f->spines);
+	return MRC_OK;
+}
+
 static int ev_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
 {
 	const struct sim_ev *ev = &sc->ev;
@@ -180,7 +211,7 @@ static int ev_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
 		return mrc_ctl_fail_key(ctx, "ev.probe_max",
 			"%llu ns: is shorter than the first interval, %llu ns; give more",
 			(unsigned long long)ev->probe_max_ns, (unsigned long long)ev->probe_ns);
-	return MRC_OK;
+	return ev_room_check(ctx, sc);
 }
 
 static int cc_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)

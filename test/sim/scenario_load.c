@@ -208,6 +208,10 @@ static int count_check(struct mrc_ctl_ctx *ctx, const struct sim_load *load)
 	cfg.nb_list = load->nb_list;
 	if (mrc_pattern_create(&cfg, &env, &pattern, &key) != MRC_OK) {
 		snprintf(path, sizeof(path), "load.%s", key);
+		if (strcmp(key, "bytes") == 0)
+			return mrc_ctl_fail_key(ctx, path,
+				"%llu: this pattern gives every host a part, give %u or more",
+				(unsigned long long)cfg.bytes, cfg.nb_hosts);
 		return mrc_ctl_fail_key(ctx, path, "does not fit the pattern, change one of them");
 	}
 	nb = mrc_pattern_count(pattern);

@@ -43,6 +43,8 @@ WRONG = [
     ('{"ev": {"count": 4097}}', 'ev.count'),
     ('{"ev": {"count": 0}}', 'ev.count'),
     ('{"ev": {"count": 64, "spares": 4090}}', 'ev.spares'),
+    ('{"fabric": {"forward": "stev"}, "ev": {"mode": "udp", "count": 64}}', 'ev.count'),
+    ('{"fabric": {"forward": "stev", "stev_shift": 8}, "ev": {"mode": "udp"}}', 'ev.mode'),
     ('{"ev": {"min_active": 1000}}', 'ev.min_active'),
     ('{"ev": {"probe": "10ms", "probe_max": "1us"}}', 'ev.probe_max'),
     ('{"cc": {"algorithm": "swift"}}', 'cc.algorithm'),
