@@ -676,7 +676,7 @@ SCENARIOS = [
             fault("loss", 0, 6400 * US, packets="ep_request")]}, scales=False),
         Variant("four at once", "s05.json", {"faults": s05_four()}, scales=False),
         Variant("leaf", "s05.json", {"faults": s05_leaf()}, scales=False)],
-             s05_judge),
+             s05_judge, gated=True),
     Scenario("s06", "Grey spine and reboot; cold start", "E4, E1", [
         Variant("grey spine", "s06.json", lambda seed: {"faults": s06_grey(seed)}, scales=False)]
              + [Variant(f"cold start {p} %", "s06.json", s06_cold(p), scales=False)
@@ -709,12 +709,13 @@ SCENARIOS = [
     Scenario("s14", "Sensitivity sheet", "32/64/128 paths", s14_variants(), s14_judge),
     Scenario("s15", "Mixed tenants and unequal planes", "stated limitation", [
         Variant(f"{b} %", "s15.json", {"load.background_rate": f"{b}G"}) for b in (25, 50)],
-             s15_judge),
+             s15_judge, gated=True),
     Scenario("s16", "Soak and restart", "none", [
         Variant("healthy", "s16.json"),
         Variant("storm", "s16.json", S16_STORM),
         Variant("storm and new QPs", "s16.json", {**S16_STORM, "churn": {"every": "500us"}}),
         Variant("a host loses all ports", "s16.json", {
             "faults": [fault("carrier", 600 * US, host=S16_DEAD)], "load.rounds": 4,
-            "host.linear_retries": 2, "host.exponential_retries": 3}, scales=False)], s16_judge),
+            "host.linear_retries": 2, "host.exponential_retries": 3}, scales=False)], s16_judge,
+             gated=True),
 ]
