@@ -155,6 +155,7 @@ int mrc_sched_qp_create(
 	qp->path = NULL;
 	qp->rcv.slots = NULL;
 	qp->snt.slots = NULL;
+	qp->nb_lost = 0;
 	qp->due = 0;
 	qp->timer.kind = TIMER_QP;
 	(void)pd_ref(s, cfg->pd);

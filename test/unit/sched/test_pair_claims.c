@@ -365,6 +365,78 @@ static void each_event_ends_a_life(void **state)
 		}
 }
 
+/* What of a QP may differ between two lives that begin alike: where things lie, and the time. */
+static struct mrc_sched_qp as_it_begins(const struct mrc_sched_qp *qp)
+{
+	struct mrc_sched_qp copy;
+
+	memcpy(&copy, qp, sizeof(copy));
+	copy.rcv.slots = copy.snt.slots = NULL;
+	copy.timer = (struct wheel_node){.kind = 0};
+	copy.answer_ns = copy.count_ns = 0;
+	copy.cc.t_adj = copy.cc.t_dec = 0;
+	copy.next_probe = 0; /* at random */
+	copy.nb_lost = 0;    /* counts from create on */
+	/* Read only together with something that says that they are valid. */
+	copy.trigger = (struct trigger){.rx_ns = 0};
+	copy.nak_psn = copy.edge_psn = mrc_psn(0);
+	copy.ask_slot = 0;
+	return copy;
+}
+
+static void late_and_dead(struct pair *p, void *arg)
+{
+	pair_freeze(p, PAIR_A, 400 * PAIR_US);
+	pair_plane(p, PAIR_A, 1, false);
+}
+
+/* RESET leaves nothing of a life: at any moment of a storm the next one begins as the first did,
+ * to the byte. */
+/* spec */
+static void new_life_is_like_the_first(void **state)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t at = 20; at < 900; at += 20) {
+		struct pair *p = stormy("new_life_is_like_the_first", 240 + at % 9);
+		struct mrc_sched_qp first[2], again;
+
+		/* The load has begun: what it posted is no part of the beginning. */
+		pair_reconnect(p, 0, 0xFFFFE0, 0x7FFFE0);
+		for (int side = 0; side < 2; side++) {
+			first[side] = as_it_begins(qp_of(p, side));
+			pair_load(p, side, 0,
+				&(struct pair_load){.count = 30,
+					.depth = 6,
+					.max_len = 3000,
+					.imm_pct = 30,
+					.unsignaled_pct = 20});
+		}
+		pair_at(p, 30 * PAIR_US, late_and_dead, NULL);
+		for (uint32_t k = 0; k < at; k++)
+			(void)pair_step(p);
+		pair_reconnect(p, 0, 0xFFFFE0, 0x7FFFE0);
+		for (int side = 0; side < 2; side++) {
+			const uint8_t *a = (const uint8_t *)&first[side];
+			const uint8_t *b = (const uint8_t *)&again;
+
+			again = as_it_begins(qp_of(p, side));
+			for (size_t i = 0; i < sizeof(again); i++)
+				if (a[i] != b[i])
+					pair_fail(p,
+						"after %u events byte %zu of a QP is %#x, was %#x",
+						at, i, b[i], a[i]);
+		}
+		pair_plane(p, PAIR_A, 1, true);
+		pair_finish(p, PAIR_S);
+		lost += qp_of(p, PAIR_A)->nb_lost;
+		pair_recreate(p, PAIR_A, 0);
+		PAIR_EQ(p, qp_of(p, PAIR_A)->nb_lost, 0);
+		pair_destroy(p);
+	}
+	assert_true(lost > 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(more_received_than_sent),
 	cmocka_unit_test(sums_wrap_together),
@@ -372,6 +444,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(probe_on_a_lost_plane_holds_no_other),
 	cmocka_unit_test(denied_path_is_not_asked),
 	cmocka_unit_test(each_event_ends_a_life),
+	cmocka_unit_test(new_life_is_like_the_first),
 };
 
 PAIR_TEST_MAIN(tests)
