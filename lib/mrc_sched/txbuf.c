@@ -105,6 +105,7 @@ static void stamp_store(uint8_t *at, uint16_t stamp)
 	at[1] = (uint8_t)stamp;
 }
 
+/* spec */
 void mrc_txbuf_restamp(
 	const struct mrc_txbuf *buf, uint32_t frame_len, bool icrc, struct mrc_restamp *restamp)
 {

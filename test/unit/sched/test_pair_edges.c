@@ -151,6 +151,30 @@ static void bitmaps_walk(void **state)
 	walk_of("bitmaps_walk", with_alignment);
 }
 
+/* Each base is the oldest PSN that the walk has not told of: word by word, and for the last one so
+ * low that the newest arrival fits. */
+/* spec */
+static void walk_goes_word_by_word(void **state)
+{
+	const int16_t bases[] = {1, 65, 129, 137, 1, 65, 129, 137, 1};
+	int16_t base = 0;
+	struct rig rig;
+
+	rig_open(&rig, "walk_goes_word_by_word", NULL);
+	for (int32_t k = 1; k < 200; k += 2)
+		give_write(&rig, k, 0);
+	/* SACKs were sent on the way: to the end of this walk. */
+	for (uint32_t i = 0; i < 8 && base != 137; i++) {
+		give_write(&rig, 199, MRC_PKT_ACKREQ); /* a duplicate, to ask */
+		base = only(&rig, MRC_OP_SACK).sack.sack_offset;
+	}
+	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
+		give_write(&rig, 199, MRC_PKT_ACKREQ);
+		PAIR_EQ(rig.p, only(&rig, MRC_OP_SACK).sack.sack_offset, bases[i]);
+	}
+	rig_close(&rig);
+}
+
 /* spec */
 static void newest_arrival_is_covered(void **state)
 {
@@ -449,6 +473,7 @@ static void copies_are_answered_elsewhere(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(copies_are_answered_elsewhere),
 	cmocka_unit_test(bitmaps_walk),
+	cmocka_unit_test(walk_goes_word_by_word),
 	cmocka_unit_test(newest_arrival_is_covered),
 	cmocka_unit_test(ahead_of_the_window),
 	cmocka_unit_test(trimmed_packets),

@@ -60,7 +60,7 @@ static void exhaustion(uint8_t timeout, uint8_t linear, uint8_t exp, bool per_pa
 	pair_destroy(p);
 }
 
-/* spec */
+/* spec */
 static void retries_end_on_schedule(void **state)
 {
 	for (int per_packet = 0; per_packet < 2; per_packet++) {
@@ -71,6 +71,59 @@ static void retries_end_on_schedule(void **state)
 		exhaustion(4, 3, 10, per_packet);
 		exhaustion(14, 7, 3, per_packet);
 		exhaustion(20, 2, 6, per_packet); /* reaches the ceiling */
+	}
+}
+
+static struct pair *nothing_arrives(uint32_t nb, bool per_packet)
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+
+	pair_test_cfg(&cfg, "timers_per_packet", 68);
+	cfg.timeout = 14;
+	cfg.linear_cnt = 7;
+	cfg.per_packet_timers = per_packet;
+	p = pair_create(&cfg);
+	pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP});
+	for (uint32_t i = 0; i < nb; i++)
+		pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+	return p;
+}
+
+/*
+ * With a timer for each packet a copy has the whole time for itself, and all that are over their
+ * time are lost together; the timer of the connection counts from its last progress and takes the
+ * oldest packet only.
+ */
+/* spec */
+static void timers_per_packet(void **state)
+{
+	const uint64_t timeout_ns = 1024ull << 14;
+
+	for (int per_packet = 0; per_packet < 2; per_packet++) {
+		struct pair *p = nothing_arrives(1, per_packet);
+		struct mrc_pkt pkt;
+
+		pair_run(p, timeout_ns * 9 / 10);
+		pair_pkt_init(p, PAIR_A, 0, MRC_OP_NACK, &pkt);
+		pkt.psn = pkt.nack.psn = mrc_psn(p->cfg.psn[PAIR_A]);
+		pkt.nack.reason = MRC_NACK_TRIMMED;
+		PAIR_EQ(p, pair_rx_pkt(p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
+		pair_run(p, timeout_ns / 5); /* 1.1 */
+		PAIR_EQ(p, p->q[PAIR_A][0].wire_again, per_packet ? 1 : 2);
+		PAIR_EQ(p, PAIR_COUNTER(p, PAIR_A, timeouts), per_packet ? 0 : 1);
+		pair_run(p, timeout_ns * 85 / 100); /* 1.95 */
+		PAIR_EQ(p, p->q[PAIR_A][0].wire_again, 2);
+		PAIR_EQ(p, PAIR_COUNTER(p, PAIR_A, timeouts), 1);
+		pair_finish(p, 10 * PAIR_S);
+		pair_destroy(p);
+
+		p = nothing_arrives(4, per_packet);
+		pair_run(p, timeout_ns * 11 / 10);
+		PAIR_EQ(p, p->q[PAIR_A][0].wire_again, per_packet ? 4 : 1);
+		PAIR_EQ(p, pair_query(p, PAIR_A, 0).retry_count, 1);
+		pair_finish(p, 10 * PAIR_S);
+		pair_destroy(p);
 	}
 }
 
@@ -477,6 +530,7 @@ static void recovery_is_not_one_packet_per_round(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(retries_end_on_schedule),
+	cmocka_unit_test(timers_per_packet),
 	cmocka_unit_test(no_port_is_no_excuse),
 	cmocka_unit_test(no_storm),
 	cmocka_unit_test(back_off_recovers),

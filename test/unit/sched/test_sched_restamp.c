@@ -60,6 +60,7 @@ static void make(
 	p->len = mrc_txbuf_finish(&p->buf, icrc);
 }
 
+/* spec */
 static void test_same_as_finished_later(void **state)
 {
 	struct packet *early = calloc(1, sizeof(*early)), *late = calloc(1, sizeof(*late));
