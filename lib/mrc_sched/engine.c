@@ -165,6 +165,7 @@ static void init_lists(struct mrc_sched *s)
 		s->peers[i].next = i + 1 < s->cfg.max_peers ? i + 1 : UINT32_MAX;
 	list_init(&s->wanted_calls);
 	s->ep_wait_ns = EP_TIMEOUT_NS;
+	s->gone_ns = WHEEL_NEVER;
 	for (uint32_t i = 0; i < NB_EP_CALLS; i++) {
 		wheel_node_init(&s->calls[i].timer);
 		list_init(&s->calls[i].wanted);
@@ -321,8 +322,8 @@ void mrc_sched_plane_set(
 		s->now_ns = now_ns;
 		for (struct link *l = s->used_paths.next; l != &s->used_paths; l = l->next) {
 			path_planes(s, now_ns, LIST_OWNER(l, struct path, link));
+			probe_gone(s, now_ns, LIST_OWNER(l, struct path, link));
 		}
-		probe_gone(s, now_ns, NULL);
 		ep_announce(s);
 	}
 	if ((s->up & ~s->busy & ~was_usable) != 0)
@@ -333,7 +334,9 @@ void mrc_sched_plane_set(
 
 uint64_t mrc_sched_next_deadline(const struct mrc_sched *s)
 {
-	return wheel_first_ns(&s->wheel);
+	uint64_t first_ns = wheel_first_ns(&s->wheel);
+
+	return s->gone_ns < first_ns ? s->gone_ns : first_ns;
 }
 
 uint32_t mrc_sched_expire(struct mrc_sched *s, uint64_t now_ns)
@@ -341,6 +344,7 @@ uint32_t mrc_sched_expire(struct mrc_sched *s, uint64_t now_ns)
 	uint32_t budget = EXPIRE_BATCH, nb = 0;
 	struct wheel_node *node;
 
+	probe_gone_look(s, now_ns);
 	while ((node = wheel_pop(&s->wheel, now_ns, &budget)) != NULL) {
 		switch ((enum timer_kind)node->kind) {
 		case TIMER_QP:

@@ -37,6 +37,7 @@ enum {
 	NB_NACK_NOTES = 1024,    /* of these, kept for NACKs */
 	NB_EP_ANSWERS = 64,      /* endpoint responses waiting for tx */
 	NB_EP_CALLS = 64,        /* endpoint requests without an answer yet */
+	NB_KEPT_CALLS = 16,      /* of these, not for probes of entropy values */
 	NACK_DEPTH = 64,         /* NACKs and probe answers in a burst per QP */
 	EP_DEPTH = 64,           /* endpoint answers in a burst per peer */
 	EP_GAP_NS = 1000,        /* between endpoint answers to one peer in the long run */
@@ -51,6 +52,7 @@ enum {
 	PARK_NS = 10000,      /* a QP without a usable path looks again after this */
 	PROBE_MIN_NS = 4000,  /* a probe is not sent sooner than this after the packet */
 	NACK_WAIT_NS = 20000, /* a packet refused for want of resources waits this long */
+	GONE_GAP_NS = 128,    /* per QP, between two looks at all of them */
 	QUIET_PER_PLANE = 64, /* packets per plane of the others until a plane counts as quiet */
 	EXPIRE_BATCH = 256,   /* timers moved or run per mrc_sched_expire */
 	TS_AMBIGUOUS_NS = 4194304, /* half the range of the 16-bit timestamps */
@@ -123,6 +125,7 @@ struct path {
 	uint64_t widen_ns;   /* that does not grow again before */
 	uint32_t refs;
 	uint8_t ttl;
+	bool gone; /* a plane went down: its QPs are to look at what is in flight */
 };
 
 /* ---- requester ---- */
@@ -376,6 +379,7 @@ struct mrc_sched {
 	uint32_t up;     /* planes with carrier */
 	uint32_t busy;   /* planes without descriptors */
 	uint64_t nack_gap_ns;
+	uint64_t gone_ns, gone_next_ns; /* look at paths that lost a plane (or never); not before */
 	uint32_t pressure;  /* on the host's receive buffers, 0 .. MRC_RX_PRESSURE_FULL */
 	uint32_t nb_parked; /* immediates of all QPs that wait for the left edge */
 
@@ -647,8 +651,16 @@ void trust_less(const struct mrc_sched *s, struct mrc_sched_qp *qp, uint16_t ev)
 void trust_more(struct mrc_sched_qp *qp);
 
 void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
-/* A plane of the path (NULL: of any) went down, here or there: QPs look at what is in flight. */
-void probe_gone(struct mrc_sched *s, uint64_t now_ns, const struct path *path);
+/* A plane of the path went down, here or there: its QPs look at what is in flight. */
+static inline void probe_gone(struct mrc_sched *s, uint64_t now_ns, struct path *path)
+{
+	path->gone = true;
+	if (s->gone_ns == WHEEL_NEVER)
+		s->gone_ns = now_ns > s->gone_next_ns ? now_ns : s->gone_next_ns;
+}
+/* Does so when it is due. A peer's word costs a look at all QPs: many are looked into together, so
+ * that a peer whose ports flap, or who says so, takes a small part of the time. */
+void probe_gone_look(struct mrc_sched *s, uint64_t now_ns);
 /* Writes the probe as a packet. */
 void probe_put(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct probe *probe,
 	struct mrc_txbuf *buf);

@@ -138,9 +138,11 @@ static uint16_t call_id(struct mrc_sched *s, const struct ep_call *call)
 			  (uint32_t)(call - s->calls));
 }
 
-static struct ep_call *call_begin(struct mrc_sched *s, struct path *path, uint32_t op, uint32_t ev)
+/* The first `kept` places are not for this one. */
+static struct ep_call *call_begin(
+	struct mrc_sched *s, struct path *path, uint32_t op, uint32_t ev, uint32_t kept)
 {
-	for (uint32_t i = 0; i < NB_EP_CALLS; i++) {
+	for (uint32_t i = kept; i < NB_EP_CALLS; i++) {
 		struct ep_call *call = &s->calls[i];
 
 		if (call->path != NULL)
@@ -170,8 +172,9 @@ void ep_look(struct mrc_sched *s, uint64_t now_ns, struct path *path)
 
 		if (ev == MRC_EV_NONE)
 			break;
-		/* Without room the value waits for its next turn: no probe was lost. */
-		(void)call_begin(s, path, MRC_EP_EV_PROBE, ev);
+		/* Without room the value waits for its next turn: no probe was lost. Many bad ones
+		 * on a dead plane leave room for the word that the plane is dead. */
+		(void)call_begin(s, path, MRC_EP_EV_PROBE, ev, NB_KEPT_CALLS);
 		at = mrc_ev_deadline(path->evs);
 	}
 	at = mrc_ev_deadline(path->evs);
@@ -232,7 +235,7 @@ static void announce(struct mrc_sched *s)
 
 		if (call == NULL)
 			call = call_begin(s, LIST_OWNER(peer->paths.next, struct path, of_peer),
-				MRC_EP_PORT_STATUS, MRC_EV_NONE);
+				MRC_EP_PORT_STATUS, MRC_EV_NONE, 0);
 		if (call == NULL)
 			return; /* the others' turn comes when a place is free */
 		if (!list_linked(&call->wanted)) {
@@ -358,7 +361,7 @@ static struct ep_call *ask(struct mrc_sched *s, uint64_t now_ns, struct path *pa
 	if (s->nb_asked >= MRC_SCHED_MAX_ASKED ||
 		!rate_ok(&s->asked_tat_ns, now_ns, EP_GAP_NS, MRC_SCHED_MAX_ASKED))
 		return NULL;
-	call = call_begin(s, path, op, MRC_EV_NONE);
+	call = call_begin(s, path, op, MRC_EV_NONE, 0);
 	if (call == NULL)
 		return NULL;
 	call->is_asked = true;

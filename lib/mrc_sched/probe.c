@@ -321,14 +321,20 @@ static uint64_t lose_gone(
 	return at;
 }
 
-void probe_gone(struct mrc_sched *s, uint64_t now_ns, const struct path *path)
+void probe_gone_look(struct mrc_sched *s, uint64_t now_ns)
 {
+	if (now_ns < s->gone_ns)
+		return;
+	s->gone_ns = WHEEL_NEVER;
+	s->gone_next_ns = time_add(now_ns, (uint64_t)s->cfg.max_qps * GONE_GAP_NS);
 	for (uint32_t i = 0; i < s->cfg.max_qps; i++) {
 		struct mrc_sched_qp *qp = &s->qps[i];
 
-		if (qp->qpn != 0 && qp->state == MRC_QP_RTS && (path == NULL || qp->path == path))
+		if (qp->qpn != 0 && qp->state == MRC_QP_RTS && qp->path->gone)
 			timer_look(s, now_ns, qp);
 	}
+	for (struct link *l = s->used_paths.next; l != &s->used_paths; l = l->next)
+		LIST_OWNER(l, struct path, link)->gone = false;
 }
 
 /* Do new packets leave? */

@@ -380,7 +380,8 @@ static struct mrc_sched_qp as_it_begins(const struct mrc_sched_qp *qp)
 	/* Read only together with something that says that they are valid. */
 	copy.trigger = (struct trigger){.rx_ns = 0};
 	copy.nak_psn = copy.edge_psn = mrc_psn(0);
-	copy.ask_slot = 0;
+	copy.ask_slot = copy.nb_asked = 0;
+	copy.ask_due_ns = 0;
 	return copy;
 }
 

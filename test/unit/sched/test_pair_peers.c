@@ -202,6 +202,73 @@ static void a_port_status_waits_for_a_place(void **state)
 	pair_destroy(p);
 }
 
+/*
+ * A plane died, and every entropy value of it is being asked about; then a second plane goes. The
+ * word of it leaves at once: probes of entropy values do not take all places.
+ */
+/* spec */
+static void probes_leave_room_for_port_status(void **state)
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+	struct mrc_sched *s;
+	struct mrc_ev_set *set;
+
+	pair_test_cfg(&cfg, "probes_leave_room_for_port_status", 306);
+	cfg.nb_evs = 1024;
+	p = pair_create(&cfg);
+	s = engine(p);
+	set = p->hosts[PAIR_A][0].set;
+	pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP, .kinds = PAIR_EP, .planes = 2});
+	for (uint32_t i = 0; i < cfg.nb_evs; i++)
+		if (mrc_ev_get(set, i)->plane == 1)
+			mrc_ev_feedback(set, p->now, i, MRC_EV_FB_LOST);
+	ep_look(s, p->now, LIST_OWNER(s->used_paths.next, struct path, link));
+	pair_kick(&p->hosts[PAIR_A][0]);
+	pair_run(p, 1100 * PAIR_US);
+	PAIR_EQ(p, calls_in_use(s), NB_EP_CALLS - NB_KEPT_CALLS);
+	pair_plane(p, PAIR_A, 2, false);
+	pair_run(p, 50 * PAIR_US);
+	PAIR_EQ(p, p->events[PAIR_B][MRC_EVENT_PORT_STATUS], 1);
+	PAIR_EQ(p, p->last_event[PAIR_B].arg, 0xB);
+	pair_destroy(p);
+}
+
+/*
+ * A peer says in every microsecond that a port of its is gone, or is back. QPs are looked at once
+ * in the time that a look at all of them may take, and in the end for the last word.
+ */
+/* spec */
+static void flapping_peer_costs_few_looks(void **state)
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+	struct mrc_sched *s;
+	uint64_t looks = 0, gone_ns = 0;
+
+	pair_test_cfg(&cfg, "flapping_peer_costs_few_looks", 307);
+	p = pair_create(&cfg);
+	s = engine(p);
+	s->cfg.max_qps = 1;
+	pair_run(p, 50 * PAIR_US);
+	for (uint32_t n = 0; n < 1000; n++) {
+		struct path *path = LIST_OWNER(s->used_paths.next, struct path, link);
+
+		probe_gone(s, p->now + n * 10, path);
+		gone_ns = s->gone_ns;
+		PAIR_ASSERT(p, mrc_sched_next_deadline(s) <= gone_ns);
+		probe_gone_look(s, p->now + n * 10);
+		looks += s->gone_ns == WHEEL_NEVER;
+		PAIR_EQ(p, path->gone, s->gone_ns != WHEEL_NEVER);
+	}
+	/* 10 us, 128 ns for each of one QP. */
+	PAIR_ASSERT(p, looks >= 70 && looks <= 10000 / GONE_GAP_NS + 1);
+	probe_gone_look(s, p->now + 20000);
+	PAIR_EQ(p, s->gone_ns, WHEEL_NEVER);
+	s->cfg.max_qps = cfg.nb_qps;
+	pair_destroy(p);
+}
+
 /* The path that carried the word goes with its QP: it is told over the other one. */
 static void a_port_status_outlives_its_path(void **state)
 {
@@ -240,6 +307,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_flapping_plane_takes_one_place),
 	cmocka_unit_test(a_port_status_waits_for_a_place),
 	cmocka_unit_test(a_port_status_outlives_its_path),
+	cmocka_unit_test(probes_leave_room_for_port_status),
+	cmocka_unit_test(flapping_peer_costs_few_looks),
 };
 
 PAIR_TEST_MAIN(tests)
