@@ -14,6 +14,7 @@ enum {
 	RQ_DEPTH = 256,
 	MAX_WIMM = 128,
 	IOVA = 0x10000,
+	WALK_LEN = 0x10000,
 };
 
 struct side {
@@ -270,9 +271,10 @@ static void post(struct joined *j, uint32_t i)
 		.raddr = IOVA,
 		.rkey = j->sides[JOINED_RESPONDER].mr.key};
 
-	/* Small messages walk over the region, as different targets would. */
+	/* Small messages walk over the region, as different targets would; over as much of it as
+	 * the cache keeps from one window to the next, whoever has the next one. */
 	if (j->cfg.msg_len < JOINED_MSG_BIG) {
-		uint64_t at = j->now_ns * 64 % (JOINED_MEM_LEN - j->cfg.msg_len) & ~63ull;
+		uint64_t at = j->now_ns * 64 % WALK_LEN & ~63ull;
 
 		sge.addr += at;
 		wr.raddr += at;
