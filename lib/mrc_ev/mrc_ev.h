@@ -93,10 +93,10 @@ struct mrc_ev_set; /* opaque */
  * pace, so each has its own step; the part of the order that is reshuffled is redrawn at its end.
  */
 struct mrc_ev_cursor {
+	uint8_t plane; /* plane whose turn it is */
+	bool started;  /* the orders were drawn */
 	uint32_t
 		walk[MRC_MAX_PLANES]; /* bits 0-11: step within the pass, 12-31: the pass's order */
-	uint8_t plane;                /* plane whose turn it is */
-	bool started;                 /* the orders were drawn */
 };
 
 /* Creates a set. Errors: MRC_ERR_INVAL (counts, planes, duplicate values), MRC_ERR_NOMEM. */

@@ -225,59 +225,63 @@ enum qp_flag {
 	QPF_GONE = 1 << 12,   /* a plane went down, and something in flight went over it, perhaps */
 };
 
+/*
+ * In cache lines: what a write received in order touches (the first three), what a packet sent for
+ * the first time touches, what an answer touches besides, and the rest.
+ */
 struct mrc_sched_qp {
 	/* identity: what every received packet is compared with */
-	uint32_t qpn; /* 0: free */
+	_Alignas(64) uint32_t qpn; /* 0: free */
 	uint32_t dest_qpn;
 	uint8_t state; /* enum mrc_qp_state */
 	uint8_t pmtu_shift;
 	uint16_t flags; /* enum qp_flag */
 	uint32_t pd;
 	struct mrc_gid local, peer;
+	struct path *path;
+	uint64_t rcvd_len; /* responder: nominal bytes of new packets */
 
 	/* responder: delivery */
 	struct rcvmap rcv;
-	mrc_psn_t rx_edge;   /* highest PSN granted before the present window: qp_rx_edge */
-	uint32_t rx_window;  /* PSNs granted now */
+	mrc_psn_t rx_edge;      /* highest PSN granted before the present window: qp_rx_edge */
+	uint32_t rx_window;     /* PSNs granted now */
+	struct trigger trigger; /* of the SACK that is due */
+	uint8_t due;            /* enum due */
+	uint8_t rtx_turn;       /* plane on which the next answer to a repeat begins */
+	bool wide_turn;         /* the last SACK went to the next gap, out of turn */
+	bool gap_turn; /* the next of these answers goes by gap_next, not by the oldest gap */
+	uint8_t nak_syndrome;
+	uint8_t nb_violations; /* access violations so far (cfg.access_errors) */
+	uint16_t rx_units;     /* window granted by negotiation, units of 128 */
+
+	_Alignas(64) struct link due_link;
+	uint32_t sack_bytes; /* towards sack_gen_threshold */
+	uint32_t rx_msn;     /* messages completed, 24 bits */
 	mrc_psn_t sack_next; /* where the walk of bitmap bases goes on */
 	mrc_psn_t gap_next;  /* and the one from gap to gap */
 	mrc_psn_t head_next; /* and the one behind the newest arrivals */
 	uint16_t nb_more;    /* SACKs that were joined and whose bitmaps are wanted all the same */
-	uint32_t sack_bytes; /* towards sack_gen_threshold */
-	uint64_t rcvd_len;   /* nominal bytes of new packets */
-	struct trigger trigger; /* of the SACK that is due */
-	struct link due_link;
-	uint8_t due;      /* enum due */
-	uint8_t rtx_turn; /* plane on which the next answer to a repeat begins */
-	bool wide_turn;   /* the last SACK went to the next gap, out of turn */
-	bool gap_turn;    /* the next of these answers goes by gap_next, not by the oldest gap */
-	uint8_t nak_syndrome;
-	uint8_t nb_violations; /* access violations so far (cfg.access_errors) */
-	uint16_t rx_units;     /* window granted by negotiation, units of 128 */
 	/* responder: semantics */
-	mrc_psn_t nak_psn;
-	uint32_t rx_msn;    /* messages completed, 24 bits */
 	mrc_msn_t rq_rqmsn; /* of the next immediate to be released */
-	uint16_t max_wimm_dest;
+	mrc_psn_t nak_psn;
 	uint32_t nb_parked; /* immediates waiting for the left edge */
 	uint64_t nack_tat_ns;
 	uint64_t *rq;
 	uint32_t rq_mask, rq_head, rq_tail, rq_depth;
 	struct mrc_sched_cq *recv_cq;
+	/* control path */
+	void *ctx;
+	struct mrc_ev_set *evs;
+	const struct mrc_nscc_cfg *cc_cfg;
+	uint32_t index;
+	uint16_t max_wimm_dest;
+	uint8_t gen;
+	uint8_t max_sge;
 
 	/* requester: delivery */
-	struct sentmap snt;
-	struct path *path;
-	struct mrc_ev_cursor cursor;
+	_Alignas(64) struct sentmap snt;
 	uint32_t fit_planes; /* bit p: the path MTU fits through plane p */
 	uint32_t tx_window;  /* PSNs granted by the peer now */
-	uint32_t tx_units_max;
-	uint32_t top_units;  /* highest rcvd_bytes seen: tells fresh SACKs from overtaken ones */
-	uint64_t nb_lost;    /* packets taken for lost so far */
-	uint64_t suspect_ns; /* packets sent before are lost if a fresh SACK lacks them; 0 = off */
-	mrc_psn_t suspect_end; /* the above ends when una gets here */
-	struct link ready_link, rtx_link;
-	struct mrc_nscc cc;
 	/* requester: semantics */
 	uint8_t *sq;
 	uint32_t sq_mask, sq_head, sq_done, sq_cur, sq_tail, sq_depth; /* free running */
@@ -289,40 +293,47 @@ struct mrc_sched_qp {
 	uint32_t nb_imm;    /* immediates begun and not acknowledged */
 	uint16_t max_wimm;
 	mrc_msn_t next_msn, next_rqmsn;
-	struct mrc_sched_cq *send_cq;
 
+	_Alignas(64) struct link ready_link;
+	struct link rtx_link;
+	struct mrc_ev_cursor cursor;
 	/* timers (timers.c) */
-	struct wheel_node timer;
-	uint64_t wake_ns;    /* deadline wanted; the wheel's may be earlier */
-	uint64_t rto_ns;     /* retransmission timeout; WHEEL_NEVER = off */
-	uint64_t ask_ns;     /* transport ACK timeout */
-	uint64_t ask_due_ns; /* when the first such timeout counts a retry */
-	uint64_t probe_ns;   /* next look at the oldest packet in flight */
-	uint64_t pause_ns;   /* retransmissions wait until then; WHEEL_NEVER = no pause */
-	uint64_t park_ns;    /* look again for a usable path; WHEEL_NEVER = not parked */
 	uint64_t timeout_ns;
-	uint64_t srtt_ns, rttvar_ns;
-	uint64_t answer_ns; /* when anything was last heard */
-	uint64_t edge_ns;   /* when the PSN that una moved from left; 0 = not certain */
-	mrc_psn_t edge_psn; /* that PSN */
-	uint64_t count_ns;  /* when the retry counter last rose */
-	uint32_t retries;   /* shared retry counter */
 	uint8_t linear_cnt, exp_cnt;
 	uint8_t nb_mute;  /* rounds of probes since anything was heard */
 	uint8_t nb_asked; /* times the transport ACK was asked for before the timeout */
+	uint32_t retries; /* shared retry counter */
+	struct mrc_sched_cq *send_cq;
+
+	_Alignas(64) struct wheel_node timer;
+	uint64_t wake_ns;  /* deadline wanted; the wheel's may be earlier */
+	uint64_t rto_ns;   /* retransmission timeout; WHEEL_NEVER = off */
+	uint64_t ask_ns;   /* transport ACK timeout */
+	uint64_t probe_ns; /* next look at the oldest packet in flight */
+
+	struct mrc_nscc cc;
+	uint64_t suspect_ns; /* packets sent before are lost if a fresh SACK lacks them; 0 = off */
+	uint64_t srtt_ns, rttvar_ns;
+	uint64_t answer_ns;    /* when anything was last heard */
+	uint64_t edge_ns;      /* when the PSN that una moved from left; 0 = not certain */
+	mrc_psn_t edge_psn;    /* that PSN */
+	mrc_psn_t suspect_end; /* suspect_ns ends when una gets here */
+	uint32_t tx_units_max;
+	uint32_t top_units; /* highest rcvd_bytes seen: tells fresh SACKs from overtaken ones */
+
+	uint64_t pause_ns;   /* retransmissions wait until then; WHEEL_NEVER = no pause */
+	uint64_t park_ns;    /* look again for a usable path; WHEEL_NEVER = not parked */
+	uint64_t ask_due_ns; /* when the first transport ACK timeout counts a retry */
+	uint64_t count_ns;   /* when the retry counter last rose */
+	uint64_t nb_lost;    /* packets taken for lost so far */
 	uint16_t next_probe;
 	struct probe probes[NB_PROBES];
 
-	/* control path */
-	void *ctx;
-	struct mrc_ev_set *evs;
-	const struct mrc_nscc_cfg *cc_cfg;
 	struct link link; /* free list */
-	uint32_t index;
-	uint8_t gen;
-	uint8_t max_sge;
 };
 _Static_assert(sizeof(struct mrc_sched_qp) <= 1024, "an idle QP costs at most 1 KiB");
+_Static_assert(sizeof(struct mrc_sched_qp) / 64 % 2 == 1,
+	"the same line of many QPs is to spread over all sets of a cache");
 
 /* ---- endpoint operations ---- */
 
@@ -568,12 +579,54 @@ static inline void imm_placed(
 		s->cfg.hooks.placed(s->cfg.hooks.ctx, qp, va, len);
 	qp->rx_msn = (qp->rx_msn + 1) & 0xFFFFFF;
 }
-void sack_want(
-	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
 static inline void sack_ack_want(struct mrc_sched *s, struct mrc_sched_qp *qp, enum due what)
 {
 	qp->due |= (uint8_t)what;
 	list_want(&s->due, &qp->due_link);
+}
+
+/* Put into a trimmed class by a full queue. */
+static inline bool sack_remarked(const struct mrc_pkt *pkt)
+{
+	return pkt->cls == MRC_CLASS_TRIMMED || pkt->cls == MRC_CLASS_TRIMMED_LASTHOP;
+}
+
+/* Of a write or a probe. */
+static inline struct trigger sack_trigger(
+	const struct mrc_sched *s, uint64_t now_ns, const struct mrc_pkt *pkt, bool probe)
+{
+	uint16_t stamp = probe ? pkt->probe.timestamp : pkt->write.timestamp;
+
+	if ((pkt->flags & MRC_PKT_TS) == 0)
+		stamp = (uint16_t)s->proto.choice.echo_without_ts;
+	return (struct trigger){.rx_ns = now_ns,
+		.psn = pkt->psn,
+		.ev = pkt->ev,
+		.timestamp = stamp,
+		.m = (pkt->flags & MRC_PKT_CE) != 0 || (probe && sack_remarked(pkt))
+			     ? MRC_M_SKIP_ONCE
+			     : MRC_M_NONE,
+		.rtx = (pkt->flags & MRC_PKT_RTX) != 0,
+		.probe = probe};
+}
+
+/* A marked packet: true when it got a SACK of its own. */
+bool sack_marked(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
+/* A SACK for this write is due. */
+/* spec */
+static inline void sack_want(
+	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+{
+	qp->sack_bytes = 0;
+	if (__builtin_expect((pkt->flags & MRC_PKT_CE) != 0, 0) && sack_marked(s, now_ns, qp, pkt))
+		return;
+	if ((qp->due & DUE_SACK) != 0)
+		qp->nb_more++;
+	/* An earlier mark that found no note is not lost to a later unmarked packet. */
+	if ((qp->due & DUE_SACK) == 0 || qp->trigger.m == MRC_M_NONE)
+		qp->trigger = sack_trigger(s, now_ns, pkt, false);
+	sack_ack_want(s, qp, DUE_SACK);
 }
 
 /* False: above the rate at which this QP's NACKs may leave. */

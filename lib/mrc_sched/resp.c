@@ -33,7 +33,7 @@ static bool is_empty(const struct mrc_pkt *pkt)
 /* ---- checks ---- */
 
 /* spec */
-static enum mrc_drop check_length(
+static inline __attribute__((always_inline)) enum mrc_drop check_length(
 	const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, uint32_t kind)
 {
 	uint32_t pmtu = 1u << qp->pmtu_shift;
@@ -51,8 +51,8 @@ static enum mrc_drop check_length(
 	return MRC_KEEP;
 }
 
-static enum mrc_drop check_key(struct mrc_sched *s, const struct mrc_sched_qp *qp,
-	const struct mrc_pkt *pkt, uint8_t **dst_out)
+static inline __attribute__((always_inline)) enum mrc_drop check_key(struct mrc_sched *s,
+	const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, uint8_t **dst_out)
 {
 	struct mr *mr = mr_find(s, pkt->write.rkey);
 
@@ -69,8 +69,8 @@ static enum mrc_drop check_key(struct mrc_sched *s, const struct mrc_sched_qp *q
 }
 
 /* May this be done? dst_out is written when something is to be placed. */
-static enum mrc_drop check(struct mrc_sched *s, const struct mrc_sched_qp *qp,
-	const struct mrc_pkt *pkt, uint32_t kind, uint8_t **dst_out)
+static inline __attribute__((always_inline)) enum mrc_drop check(struct mrc_sched *s,
+	const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, uint32_t kind, uint8_t **dst_out)
 {
 	enum mrc_drop drop = check_length(qp, pkt, kind);
 
@@ -99,8 +99,8 @@ static struct refusal refusal_of(enum mrc_drop drop)
 	return (struct refusal){MRC_AETH_NAK_REMOTE_ACCESS, MRC_WC_REM_ACCESS_ERR};
 }
 
-static enum mrc_drop refuse(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	mrc_psn_t psn, enum mrc_drop drop)
+static __attribute__((noinline, cold)) enum mrc_drop refuse(struct mrc_sched *s, uint64_t now_ns,
+	struct mrc_sched_qp *qp, mrc_psn_t psn, enum mrc_drop drop)
 {
 	struct refusal refusal = refusal_of(drop);
 
@@ -179,7 +179,8 @@ static enum mrc_drop release_word(struct mrc_sched *s, struct mrc_sched_qp *qp,
 
 /* Lets the left edge go as far as it can, and releases what it passes, in order. */
 /* spec */
-static enum mrc_drop close_edge(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t *at_out)
+static __attribute__((noinline)) enum mrc_drop close_edge(
+	struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t *at_out)
 {
 	mrc_psn_t end = rcvmap_run_end(&qp->rcv, &s->rcv_chunks);
 	mrc_psn_t from = mrc_psn_add(qp->rcv.cack, 1);
@@ -214,8 +215,8 @@ static void fill_rec(const struct mrc_pkt *pkt, struct rcv_rec *rec_out)
 }
 
 /* The packet that the left edge waits for: its own message's end first, then what was parked. */
-static inline enum mrc_drop count_at_edge(struct mrc_sched *s, struct mrc_sched_qp *qp,
-	const struct mrc_pkt *pkt, uint32_t kind, mrc_psn_t *at_out)
+static inline __attribute__((always_inline)) enum mrc_drop count_at_edge(struct mrc_sched *s,
+	struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, uint32_t kind, mrc_psn_t *at_out)
 {
 	enum mrc_drop drop = MRC_KEEP;
 
@@ -268,6 +269,20 @@ static void count_refused(struct mrc_sched *s, struct mrc_sched_qp *qp, const st
 		rcvmap_step(&qp->rcv, &s->rcv_chunks);
 	else
 		rcvmap_set(&qp->rcv, chunk, pkt->psn);
+}
+
+/* What was asked for may not be done. */
+static __attribute__((noinline, cold)) enum mrc_drop violated(struct mrc_sched *s, uint64_t now_ns,
+	struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, struct rcv_chunk *chunk,
+	enum mrc_drop drop)
+{
+	if (forgiven(s, qp, drop)) {
+		rcvmap_spare(&qp->rcv, &s->rcv_chunks, pkt->psn);
+		return drop;
+	}
+	count_refused(s, qp, pkt, chunk);
+	sack_want(s, now_ns, qp, pkt);
+	return refuse(s, now_ns, qp, pkt->psn, drop);
 }
 
 /* The triggers of section 7.5.2; the mark and the probe have notes of their own. */
@@ -380,41 +395,25 @@ static inline enum mrc_drop make_room(struct mrc_sched *s, uint64_t now_ns, stru
 	return MRC_DROP_NO_BITMAP;
 }
 
+/* Checks, places and counts a new packet inside the window; chunk as of make_room. */
 /* spec */
-enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	const struct mrc_pkt *pkt, const uint8_t *frame)
+static inline __attribute__((always_inline)) enum mrc_drop take(struct mrc_sched *s,
+	uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, const uint8_t *frame,
+	struct rcv_chunk *chunk)
 {
-	enum mrc_drop drop = window(s, qp, pkt->psn);
 	uint32_t kind = kind_of(pkt);
-	struct rcv_chunk *chunk = NULL;
-	uint8_t *dst = NULL;
 	mrc_psn_t at = pkt->psn;
+	uint8_t *dst = NULL;
+	enum mrc_drop drop = check(s, qp, pkt, kind, &dst);
 
-#ifdef MRC_MUTANT_DUPLICATE
-	if (drop == MRC_DROP_PSN_DUPLICATE && check(s, qp, pkt, kind, &dst) == MRC_KEEP)
-		memcpy(dst, frame + pkt->payload_off, pkt->payload_len);
-#endif
 	if (__builtin_expect(drop != MRC_KEEP, 0))
-		return outside(s, now_ns, qp, pkt, drop);
-	drop = make_room(s, now_ns, qp, pkt, &chunk);
-	if (__builtin_expect(drop != MRC_KEEP, 0))
-		return drop;
-	drop = check(s, qp, pkt, kind, &dst);
-	if (__builtin_expect(drop != MRC_KEEP, 0)) {
-		if (forgiven(s, qp, drop)) {
-			rcvmap_spare(&qp->rcv, &s->rcv_chunks, pkt->psn);
-			return drop;
-		}
-		count_refused(s, qp, pkt, chunk);
-		sack_want(s, now_ns, qp, pkt);
-		return refuse(s, now_ns, qp, pkt->psn, drop);
-	}
+		return violated(s, now_ns, qp, pkt, chunk, drop);
 	if (pkt->payload_len != 0)
 		memcpy(dst, frame + pkt->payload_off, pkt->payload_len);
 	s->counters.rx_data_packets++;
 	s->counters.rx_data_bytes += pkt->payload_len;
 	qp->rcvd_len += (uint64_t)pkt->udp_len + NOMINAL_EXTRA;
-	if (__builtin_expect(chunk == NULL, 1))
+	if (chunk == NULL)
 		drop = count_at_edge(s, qp, pkt, kind, &at);
 	else
 		count_above(s, qp, pkt, chunk);
@@ -422,6 +421,37 @@ enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return refuse(s, now_ns, qp, at, drop);
 	return MRC_KEEP;
+}
+
+/* A packet that the left edge does not wait for, or that there may be no room for. */
+static __attribute__((noinline)) enum mrc_drop write_aside(struct mrc_sched *s, uint64_t now_ns,
+	struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, const uint8_t *frame)
+{
+	enum mrc_drop drop = window(s, qp, pkt->psn);
+	struct rcv_chunk *chunk = NULL;
+
+#ifdef MRC_MUTANT_DUPLICATE
+	uint8_t *dst = NULL;
+
+	if (drop == MRC_DROP_PSN_DUPLICATE && check(s, qp, pkt, kind_of(pkt), &dst) == MRC_KEEP)
+		memcpy(dst, frame + pkt->payload_off, pkt->payload_len);
+#endif
+	if (drop != MRC_KEEP)
+		return outside(s, now_ns, qp, pkt, drop);
+	drop = make_room(s, now_ns, qp, pkt, &chunk);
+	if (drop != MRC_KEEP)
+		return drop;
+	return take(s, now_ns, qp, pkt, frame, chunk);
+}
+
+enum mrc_drop resp_write(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	const struct mrc_pkt *pkt, const uint8_t *frame)
+{
+	/* In order and room for it: inside every window, and new. */
+	if (__builtin_expect(
+		    rcvmap_at_edge(&qp->rcv, pkt->psn) && s->pressure < MRC_RX_PRESSURE_FULL, 1))
+		return take(s, now_ns, qp, pkt, frame, NULL);
+	return write_aside(s, now_ns, qp, pkt, frame);
 }
 
 /* spec */

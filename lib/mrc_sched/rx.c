@@ -43,6 +43,24 @@ static uint32_t owner_of(const struct mrc_sched *s, const struct mrc_pkt *pkt)
 	return mrc_sched_qpn_worker(pkt->dqpn);
 }
 
+/* Lines besides the first that a write in order touches, and that an answer touches. */
+static inline void fetch_responder(const struct mrc_sched_qp *qp)
+{
+	__builtin_prefetch(&qp->rcv);
+	__builtin_prefetch(&qp->due_link);
+}
+
+static inline void fetch_requester(const struct mrc_sched_qp *qp)
+{
+	__builtin_prefetch(&qp->snt);
+	__builtin_prefetch(&qp->sq);
+	__builtin_prefetch(&qp->timeout_ns);
+	__builtin_prefetch(&qp->timer);
+	__builtin_prefetch(&qp->cc);
+	__builtin_prefetch(&qp->cc.achieved);
+	__builtin_prefetch(&qp->srtt_ns);
+}
+
 /* First pass: everything that needs no QP; starts loading the QP. True: one for the second pass. */
 static inline bool look(
 	struct mrc_sched *s, const struct mrc_rxbuf *buf, struct mrc_pkt *pkt, struct seen *seen)
@@ -65,9 +83,10 @@ static inline bool look(
 		return false;
 	seen->qp = &s->qps[index];
 	__builtin_prefetch(seen->qp);
-	__builtin_prefetch((const uint8_t *)seen->qp + 64);
-	__builtin_prefetch((const uint8_t *)seen->qp + 128);
-	__builtin_prefetch((const uint8_t *)seen->qp + 192);
+	if (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE)
+		fetch_responder(seen->qp);
+	else
+		fetch_requester(seen->qp);
 	return pkt->payload_len <= EARLY_LEN && (pkt->flags & MRC_PKT_TRIMMED) == 0;
 }
 

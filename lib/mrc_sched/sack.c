@@ -17,30 +17,6 @@ enum {
 	WIDE_WORDS = 4,     /* out of order, besides the first one */
 };
 
-/* Put into a trimmed class by a full queue. */
-static bool remarked(const struct mrc_pkt *pkt)
-{
-	return pkt->cls == MRC_CLASS_TRIMMED || pkt->cls == MRC_CLASS_TRIMMED_LASTHOP;
-}
-
-/* Of a write or a probe. */
-static inline struct trigger trigger_of(
-	const struct mrc_sched *s, uint64_t now_ns, const struct mrc_pkt *pkt, bool probe)
-{
-	uint16_t stamp = probe ? pkt->probe.timestamp : pkt->write.timestamp;
-
-	if ((pkt->flags & MRC_PKT_TS) == 0)
-		stamp = (uint16_t)s->proto.choice.echo_without_ts;
-	return (struct trigger){.rx_ns = now_ns,
-		.psn = pkt->psn,
-		.ev = pkt->ev,
-		.timestamp = stamp,
-		.m = (pkt->flags & MRC_PKT_CE) != 0 || (probe && remarked(pkt)) ? MRC_M_SKIP_ONCE
-										: MRC_M_NONE,
-		.rtx = (pkt->flags & MRC_PKT_RTX) != 0,
-		.probe = probe};
-}
-
 bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, enum note_kind kind, uint8_t reason)
 {
@@ -50,7 +26,7 @@ bool sack_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	if (s->note_tail - s->note_head >= room)
 		return false;
 	note = &s->notes[s->note_tail++ % NB_NOTES];
-	*note = (struct note){.trigger = trigger_of(s, now_ns, pkt, kind == NOTE_PROBE),
+	*note = (struct note){.trigger = sack_trigger(s, now_ns, pkt, kind == NOTE_PROBE),
 		.qpn = qp->qpn,
 		.kind = (uint8_t)kind,
 		.reason = reason};
@@ -96,32 +72,22 @@ void sack_more_probe(
 	qp->nb_more = (uint16_t)words;
 	if ((qp->due & DUE_SACK) != 0)
 		return;
-	qp->trigger = trigger_of(s, now_ns, pkt, true);
+	qp->trigger = sack_trigger(s, now_ns, pkt, true);
 	qp->trigger.psn = mrc_psn_add(qp->rcv.cack, INT16_MIN);
 	qp->trigger.m = MRC_M_NONE;
 	sack_ack_want(s, qp, DUE_MORE);
 }
 
-/* spec */
-void sack_want(
+bool sack_marked(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
-	qp->sack_bytes = 0;
-	if (__builtin_expect((pkt->flags & MRC_PKT_CE) != 0, 0)) {
-		uint8_t m = marks_opinion(s, now_ns, qp, pkt->ev);
+	uint8_t m = marks_opinion(s, now_ns, qp, pkt->ev);
 
-		s->counters.ecn_marks++;
-		if (sack_note(s, now_ns, qp, pkt, NOTE_SACK, 0)) {
-			s->notes[(s->note_tail - 1) % NB_NOTES].trigger.m = m;
-			return;
-		}
-	}
-	if ((qp->due & DUE_SACK) != 0)
-		qp->nb_more++;
-	/* An earlier mark that found no note is not lost to a later unmarked packet. */
-	if ((qp->due & DUE_SACK) == 0 || qp->trigger.m == MRC_M_NONE)
-		qp->trigger = trigger_of(s, now_ns, pkt, false);
-	sack_ack_want(s, qp, DUE_SACK);
+	s->counters.ecn_marks++;
+	if (!sack_note(s, now_ns, qp, pkt, NOTE_SACK, 0))
+		return false;
+	s->notes[(s->note_tail - 1) % NB_NOTES].trigger.m = m;
+	return true;
 }
 
 bool sack_nack(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
@@ -151,6 +117,14 @@ static void pdcids(const struct mrc_sched *s, const struct mrc_sched_qp *qp, uin
 	*dpdcid_out = s->proto.choice.pdcid_by_role ? responder : requester;
 }
 
+/* Down to the next multiple of what bases are to be multiples of. */
+static inline mrc_psn_t aligned(const struct mrc_sched *s, mrc_psn_t base)
+{
+	uint32_t align = s->proto.choice.sack_base_align;
+
+	return align == 1 ? base : mrc_psn(base.v - base.v % align);
+}
+
 /*
  * Bitmap base (O-16): walks from the oldest gap to the newest arrival, then starts again. A base
  * that is to be a multiple of something may lie below the left edge, where all is received.
@@ -163,15 +137,15 @@ static mrc_psn_t walk(const struct mrc_sched *s, struct mrc_sched_qp *qp)
 
 	if (mrc_psn_lt(base, low) || mrc_psn_lt(qp->rcv.max_rcv, base))
 		base = low;
-	base = mrc_psn(base.v - base.v % align);
+	base = aligned(s, base);
 	if (mrc_psn_diff(mrc_psn_add(base, MRC_SACK_BITS - 1), qp->rcv.max_rcv) < 0) {
 		qp->sack_next = mrc_psn_add(base, MRC_SACK_BITS);
 		return base;
 	}
 	/* The last word of a walk ends at the newest arrival, or soon behind it. */
 	newest = mrc_psn_add(qp->rcv.max_rcv, -(MRC_SACK_BITS - 1) + (int32_t)(align - 1));
-	newest = mrc_psn(newest.v - newest.v % align);
-	base = mrc_psn(low.v - low.v % align);
+	newest = aligned(s, newest);
+	base = aligned(s, low);
 	qp->sack_next = low;
 	return mrc_psn_lt(newest, base) ? base : newest;
 }
@@ -276,7 +250,7 @@ static mrc_psn_t base_of(
 		base = gap_step(s, qp, mrc_psn_add(qp->rcv.cack, 1));
 	else
 		return walk(s, qp);
-	return mrc_psn(base.v - base.v % s->proto.choice.sack_base_align);
+	return aligned(s, base);
 }
 
 /* The word at base; PSNs up to the left edge read as received. */

@@ -260,6 +260,21 @@ static uint32_t send_lost_all(
 	return nb;
 }
 
+/* Asks the cache for what the first packet of the next QP's turn touches. */
+static inline void fetch_next(const struct mrc_sched *s, struct link *l)
+{
+	const struct mrc_sched_qp *qp = LIST_OWNER(l, struct mrc_sched_qp, ready_link);
+
+	if (l == &s->ready)
+		return;
+	__builtin_prefetch(qp);
+	__builtin_prefetch(&qp->snt);
+	__builtin_prefetch(&qp->sq);
+	__builtin_prefetch(&qp->ready_link);
+	__builtin_prefetch(&qp->timer);
+	__builtin_prefetch(&qp->cc);
+}
+
 static uint32_t send_new_all(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n)
 {
@@ -271,7 +286,7 @@ static uint32_t send_new_all(
 		uint32_t left = n - nb < TX_QUANTUM ? n - nb : TX_QUANTUM;
 		enum req_result result = REQ_SENT;
 
-		__builtin_prefetch(s->ready.next->next);
+		fetch_next(s, qp->ready_link.next);
 		while (left > 0 && result == REQ_SENT) {
 			uint32_t sent = req_send_new(s, now_ns, qp, &bufs[nb], left, &result);
 
