@@ -153,6 +153,14 @@ static uint64_t check_frames(void)
 		{.pmtu = 1024, .msg_len = JOINED_MSG_BIG, .nb_qps = 64, .icrc = true},
 		{.pmtu = 1024, .msg_len = 1, .nb_qps = 3, .icrc = true, .mixed = true},
 		{.pmtu = 256, .msg_len = 1, .nb_qps = 5, .icrc = true, .mixed = true, .v6 = true},
+		{.pmtu = 512, .msg_len = 1, .nb_qps = 3, .icrc = true, .mixed = true, .vlan = true},
+		{.pmtu = 1024,
+			.msg_len = 1,
+			.nb_qps = 2,
+			.icrc = true,
+			.mixed = true,
+			.v6 = true,
+			.srv6 = true},
 	};
 	uint64_t frames = 0;
 

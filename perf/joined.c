@@ -15,6 +15,7 @@ enum {
 	MAX_WIMM = 128,
 	IOVA = 0x10000,
 	WALK_LEN = 0x10000,
+	MIXED_SGES = 3,
 };
 
 struct side {
@@ -77,6 +78,15 @@ static void mac_of(uint32_t s, uint32_t plane, uint8_t *mac_out)
 	memcpy(mac_out, mac, sizeof(mac));
 }
 
+static void plane_make(
+	const struct joined *j, uint32_t s, uint32_t p, struct mrc_sched_plane *plane)
+{
+	*plane = (struct mrc_sched_plane){.vlan = j->cfg.vlan};
+	if (j->cfg.vlan)
+		plane->vlan_tci = (uint16_t)(3 << 13 | (100 + p));
+	mac_of(s, p, plane->mac);
+}
+
 static void engine_make(struct joined *j, uint32_t s)
 {
 	struct side *side = &j->sides[s];
@@ -88,7 +98,7 @@ static void engine_make(struct joined *j, uint32_t s)
 	cfg.nb_workers = 1;
 	cfg.nb_planes = JOINED_PLANES;
 	for (uint32_t p = 0; p < JOINED_PLANES; p++)
-		mac_of(s, p, cfg.planes[p].mac);
+		plane_make(j, s, p, &cfg.planes[p]);
 	cfg.max_qps = nb_qps;
 	cfg.max_cqs = 4;
 	cfg.max_mrs = 4;
@@ -107,12 +117,20 @@ static void engine_make(struct joined *j, uint32_t s)
 static void paths_make(struct joined *j, struct side *side)
 {
 	enum mrc_ev_mode mode = j->cfg.v6 ? MRC_EV_MODE_STEV : MRC_EV_MODE_UDP;
+	enum mrc_ev_mode told = j->cfg.srv6 ? MRC_EV_MODE_SRV6 : mode;
 	struct mrc_ev evs[NB_EVS];
 	struct mrc_ev_cfg cfg;
 
 	mrc_ev_cfg_default(&cfg);
 	mrc_ev_generate(evs, NB_EVS, JOINED_PLANES, mode, &j->env);
-	cfg.mode = mode;
+	for (uint32_t i = 0; i < NB_EVS && j->cfg.srv6; i++) {
+		evs[i].has_seg = true;
+		evs[i].srv6_dst[0] = 0xFC;
+		evs[i].srv6_dst[15] = (uint8_t)i;
+		evs[i].srv6_seg[0] = 0xFC;
+		evs[i].srv6_seg[15] = (uint8_t)(64 + i);
+	}
+	cfg.mode = told;
 	cfg.evs = evs;
 	cfg.nb_evs = NB_EVS;
 	cfg.nb_planes = JOINED_PLANES;
@@ -147,7 +165,7 @@ static void qp_make(struct joined *j, struct side *side, uint32_t i)
 		.recv_cq = side->cq,
 		.sq_depth = depth_of(j),
 		.rq_depth = RQ_DEPTH,
-		.max_sge = 1,
+		.max_sge = j->cfg.mixed ? MIXED_SGES : 1,
 		.sq_sig_all = !j->cfg.mixed,
 		.ctx = (void *)(uintptr_t)i};
 
@@ -193,7 +211,8 @@ static void plain_connect(struct joined *j, uint32_t s, uint32_t i)
 		.mpr_dest = mpr_of(j),
 		.max_wimm = MAX_WIMM,
 		.max_wimm_dest = MAX_WIMM,
-		.sq_sig_all = !j->cfg.mixed};
+		.sq_sig_all = !j->cfg.mixed,
+		.max_sge = j->cfg.mixed ? MIXED_SGES : 1};
 
 	bench_must(plain_qp_add(side->partner, &cfg) == MRC_OK, "plain_qp_add");
 }
@@ -206,18 +225,20 @@ static void partner_make(struct joined *j, uint32_t s)
 		.nb_planes = JOINED_PLANES,
 		.max_qps = j->cfg.nb_qps,
 		.nb_mrs = 4,
+		.nb_paths = 1,
+		.nb_cqs = 1,
 		.cq_depth = CQ_DEPTH,
 		.icrc = j->cfg.icrc,
-		.timestamps = true,
-		.local = side->gid,
-		.peer = j->sides[1 - s].gid,
-		.evs = side->set};
+		.timestamps = true};
+	struct plain_path_cfg path = {
+		.local = side->gid, .peer = j->sides[1 - s].gid, .evs = side->set};
 
 	for (uint32_t p = 0; p < JOINED_PLANES; p++) {
-		mac_of(s, p, cfg.macs[0][p]);
-		mac_of(1 - s, p, cfg.macs[1][p]);
+		plane_make(j, s, p, &cfg.planes[p]);
+		mac_of(1 - s, p, path.macs[p]);
 	}
 	bench_must(plain_create(&cfg, &j->env, &side->partner) == MRC_OK, "plain_create");
+	bench_must(plain_path_set(side->partner, 0, &path) == MRC_OK, "plain_path_set");
 	plain_mr_set(side->partner, &side->mr);
 }
 
@@ -302,23 +323,32 @@ static void post_mixed(struct joined *j, uint32_t i)
 		uint32_t len = (uint32_t)(dice % (3 * j->cfg.pmtu + 1));
 		uint64_t from = (dice >> 20) % (JOINED_MEM_LEN - len);
 		uint64_t to = (dice >> 40) % (JOINED_MEM_LEN - len);
-		struct mrc_sched_sge sge = {.addr = IOVA + from, .len = len, .lkey = req->mr.key};
+		uint32_t parts[MIXED_SGES] = {len / 2, 0, len - len / 2};
+		struct mrc_sched_sge sges[MIXED_SGES];
 		struct mrc_sched_send_wr wr = {.wr_id = i,
-			.sges = &sge,
-			.nb_sge = len != 0,
+			.sges = sges,
+			.nb_sge = MIXED_SGES,
 			.flags = (nr == 2 ? MRC_SEND_SIGNALED : 0) |
 				 (dice >> 62 & 1 ? MRC_SEND_SOLICITED : 0),
 			.raddr = IOVA + to,
 			.rkey = j->sides[JOINED_RESPONDER].mr.key,
 			.imm = {(uint8_t)dice, (uint8_t)(dice >> 8), 3, 4}};
 
+		/* Whole, or in two pieces that lie in the wrong order, and an empty one. */
+		if (dice >> 61 & 1)
+			parts[0] = 0, parts[2] = len;
+		for (uint32_t k = 0; k < MIXED_SGES; k++)
+			sges[k] = (struct mrc_sched_sge){
+				.addr = IOVA + from + (k == 0 ? parts[2] : 0),
+				.len = parts[k],
+				.lkey = req->mr.key};
 		bench_must(hand_over(req, i, &wr, (dice >> 63) != 0) == MRC_OK, "posting a write");
 	}
 }
 
 static uint32_t poll(struct side *side, struct mrc_sched_wc *wcs)
 {
-	return side->plain ? plain_cq_poll(side->partner, wcs, JOINED_BURST)
+	return side->plain ? plain_cq_poll(side->partner, 0, wcs, JOINED_BURST)
 			   : mrc_sched_cq_poll(side->sched, side->cq, wcs, JOINED_BURST);
 }
 

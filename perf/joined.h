@@ -52,7 +52,10 @@ struct joined_cfg {
 	uint32_t step_ns; /* virtual time per packet */
 	bool icrc;
 	bool v6;
-	bool mixed;    /* messages of any length, also with immediate, some not signaled */
+	bool vlan;  /* tagged */
+	bool srv6;  /* encapsulated, with v6 */
+	bool mixed; /* messages of any length and up to three pieces, also with immediate, some not
+		       signaled */
 	bool plain[2]; /* by side */
 	/* Frames and memory are those of this one, which is freed later: what pages they are made
 	 * of decides which of them meet in a cache, and is to be the same for what is compared. */

@@ -9,19 +9,15 @@ static void *take(struct plain *p, size_t size)
 	return p->env.alloc(p->env.ctx, size, 64);
 }
 
-static int make_templates(struct plain *p)
+static bool make_cqs(struct plain *p)
 {
-	const struct plain_cfg *cfg = &p->cfg;
-	int err = MRC_OK;
-
-	for (uint32_t i = 0; i < cfg->nb_planes && err == MRC_OK; i++) {
-		struct mrc_flow flow = {.ttl = 64, .src = cfg->local, .dst = cfg->peer};
-
-		memcpy(flow.smac, cfg->macs[0][i], 6);
-		memcpy(flow.dmac, cfg->macs[1][i], 6);
-		err = mrc_template_init(&p->tmpl[i], &p->proto, &flow);
+	for (uint32_t i = 0; i < p->cfg.nb_cqs; i++) {
+		p->cqs[i].mask = p->cfg.cq_depth - 1;
+		p->cqs[i].ring = take(p, p->cfg.cq_depth * sizeof(*p->cqs[i].ring));
+		if (p->cqs[i].ring == NULL)
+			return false;
 	}
-	return err;
+	return true;
 }
 
 int plain_create(const struct plain_cfg *cfg, const struct mrc_env *env, struct plain **plain_out)
@@ -36,10 +32,12 @@ int plain_create(const struct plain_cfg *cfg, const struct mrc_env *env, struct 
 	p->planes = (uint32_t)((UINT64_C(1) << cfg->nb_planes) - 1);
 	p->qps = take(p, cfg->max_qps * sizeof(*p->qps));
 	p->mrs = take(p, cfg->nb_mrs * sizeof(*p->mrs));
-	p->cq = take(p, cfg->cq_depth * sizeof(*p->cq));
+	p->paths = take(p, cfg->nb_paths * sizeof(*p->paths));
+	p->cqs = take(p, cfg->nb_cqs * sizeof(*p->cqs));
 	list_init(&p->ready);
 	list_init(&p->due);
-	if (p->qps == NULL || p->mrs == NULL || p->cq == NULL || make_templates(p) != MRC_OK) {
+	if (p->qps == NULL || p->mrs == NULL || p->paths == NULL || p->cqs == NULL ||
+		!make_cqs(p)) {
 		plain_destroy(p);
 		return MRC_ERR_NOMEM;
 	}
@@ -55,7 +53,7 @@ void plain_destroy(struct plain *p)
 		struct plain_qp *qp = &p->qps[i];
 
 		if (qp->sq != NULL)
-			p->env.free(p->env.ctx, qp->sq, (size_t)(qp->sq_mask + 1) * 64);
+			p->env.free(p->env.ctx, qp->sq, (size_t)(qp->sq_mask + 1) * qp->sq_stride);
 		if (qp->rq != NULL)
 			p->env.free(p->env.ctx, qp->rq, (qp->rq_mask + 1) * sizeof(*qp->rq));
 	}
@@ -63,8 +61,14 @@ void plain_destroy(struct plain *p)
 		p->env.free(p->env.ctx, p->qps, cfg->max_qps * sizeof(*p->qps));
 	if (p->mrs != NULL)
 		p->env.free(p->env.ctx, p->mrs, cfg->nb_mrs * sizeof(*p->mrs));
-	if (p->cq != NULL)
-		p->env.free(p->env.ctx, p->cq, cfg->cq_depth * sizeof(*p->cq));
+	for (uint32_t i = 0; p->cqs != NULL && i < cfg->nb_cqs; i++)
+		if (p->cqs[i].ring != NULL)
+			p->env.free(p->env.ctx, p->cqs[i].ring,
+				cfg->cq_depth * sizeof(*p->cqs[i].ring));
+	if (p->cqs != NULL)
+		p->env.free(p->env.ctx, p->cqs, cfg->nb_cqs * sizeof(*p->cqs));
+	if (p->paths != NULL)
+		p->env.free(p->env.ctx, p->paths, cfg->nb_paths * sizeof(*p->paths));
 	p->env.free(p->env.ctx, p, sizeof(*p));
 }
 
@@ -78,6 +82,34 @@ void plain_mr_set(struct plain *p, const struct mrc_sched_mr *mr)
 		.len = mr->len};
 }
 
+int plain_path_set(struct plain *p, uint32_t index, const struct plain_path_cfg *cfg)
+{
+	const struct mrc_ev *ev = mrc_ev_get(cfg->evs, 0);
+	struct plain_path *path = &p->paths[index];
+	static const uint8_t none[16];
+	int err = MRC_OK;
+
+	if (index >= p->cfg.nb_paths)
+		return MRC_ERR_INVAL;
+	*path = (struct plain_path){.evs = cfg->evs, .local = cfg->local, .peer = cfg->peer};
+	for (uint32_t i = 0; i < p->cfg.nb_planes && err == MRC_OK; i++) {
+		const struct mrc_sched_plane *port = &p->cfg.planes[i];
+		struct mrc_flow flow = {.vlan_tci = port->vlan_tci,
+			.ttl = 64,
+			.flags = port->vlan ? MRC_PKT_VLAN : 0,
+			.src = cfg->local,
+			.dst = cfg->peer,
+			.outer_src = cfg->local};
+
+		if (memcmp(ev->srv6_dst, none, sizeof(none)) != 0)
+			flow.flags |= ev->has_seg ? MRC_PKT_SRV6 | MRC_PKT_SRH : MRC_PKT_SRV6;
+		memcpy(flow.smac, port->mac, 6);
+		memcpy(flow.dmac, cfg->macs[i], 6);
+		err = mrc_template_init(&path->tmpl[i], &p->proto, &flow);
+	}
+	return err;
+}
+
 int plain_qp_add(struct plain *p, const struct plain_qp_cfg *cfg)
 {
 	uint32_t index = cfg->qpn & PLAIN_INDEX_MASK;
@@ -89,7 +121,15 @@ int plain_qp_add(struct plain *p, const struct plain_qp_cfg *cfg)
 		.dest_qpn = cfg->dest_qpn,
 		.pd = cfg->pd,
 		.pmtu_shift = (uint8_t)__builtin_ctz(cfg->pmtu),
+		.state = MRC_QP_RTS,
 		.sig_all = cfg->sq_sig_all,
+		.max_sge = cfg->max_sge,
+		.local = p->paths[cfg->path].local,
+		.peer = p->paths[cfg->path].peer,
+		.path = &p->paths[cfg->path],
+		.send_cq = &p->cqs[cfg->send_cq],
+		.recv_cq = &p->cqs[cfg->recv_cq],
+		.sq_stride = cfg->max_sge > 1 ? 128 : 64,
 		.cack = mrc_psn(MRC_PSN_MASK),
 		.ack_psn = mrc_psn(MRC_PSN_MASK),
 		.rx_window = (uint32_t)cfg->mpr_dest * MRC_MPR_UNIT,
@@ -104,7 +144,7 @@ int plain_qp_add(struct plain *p, const struct plain_qp_cfg *cfg)
 		.rq_mask = cfg->rq_depth - 1,
 		.cc_cfg = cfg->cc,
 		.ctx = cfg->ctx};
-	qp->sq = take(p, (size_t)cfg->sq_depth * 64);
+	qp->sq = take(p, (size_t)cfg->sq_depth * qp->sq_stride);
 	qp->rq = take(p, cfg->rq_depth * sizeof(*qp->rq));
 	list_init(&qp->due_link);
 	list_init(&qp->ready_link);
@@ -113,15 +153,16 @@ int plain_qp_add(struct plain *p, const struct plain_qp_cfg *cfg)
 	return qp->sq != NULL && qp->rq != NULL ? MRC_OK : MRC_ERR_NOMEM;
 }
 
-uint32_t plain_cq_poll(struct plain *p, struct mrc_sched_wc *wc_out, uint32_t n)
+uint32_t plain_cq_poll(struct plain *p, uint32_t index, struct mrc_sched_wc *wc_out, uint32_t n)
 {
-	uint32_t nb = p->cq_tail - p->cq_head;
+	struct plain_cq *cq = &p->cqs[index];
+	uint32_t nb = cq->tail - cq->head;
 
 	if (nb > n)
 		nb = n;
 	for (uint32_t i = 0; i < nb; i++)
-		wc_out[i] = p->cq[(p->cq_head + i) & (p->cfg.cq_depth - 1)];
-	p->cq_head += nb;
+		wc_out[i] = cq->ring[(cq->head + i) & cq->mask];
+	cq->head += nb;
 	return nb;
 }
 
@@ -153,6 +194,14 @@ struct seen {
 	bool summed, right; /* the ICRC */
 };
 
+static enum mrc_drop check_vlan(const struct mrc_sched_plane *port, const struct mrc_pkt *pkt)
+{
+	uint32_t want = port->vlan ? port->vlan_tci & 0xFFFu : 0;
+	uint32_t got = pkt->flags & MRC_PKT_VLAN ? pkt->vlan_tci & 0xFFFu : 0;
+
+	return want == got ? MRC_KEEP : MRC_DROP_VLAN_ID;
+}
+
 /* First pass: decodes, and starts loading the QP. True: one for the second pass. */
 static inline bool look(
 	struct plain *p, const struct mrc_rxbuf *buf, struct mrc_pkt *pkt, struct seen *seen)
@@ -169,8 +218,7 @@ static inline bool look(
 	seen->worker = (uint8_t)mrc_sched_qpn_worker(pkt->dqpn);
 	if (seen->worker != p->cfg.worker)
 		return false;
-	if (pkt->flags & MRC_PKT_VLAN && (pkt->vlan_tci & 0xFFF) != 0)
-		seen->drop = MRC_DROP_VLAN_ID;
+	seen->drop = (uint8_t)check_vlan(&p->cfg.planes[buf->plane], pkt);
 	index = pkt->dqpn & PLAIN_INDEX_MASK;
 	if (pkt->dqpn == MRC_QPN_ENDPOINT || index >= p->cfg.max_qps)
 		return false;
@@ -205,9 +253,11 @@ static inline enum mrc_drop identify(const struct plain *p, const struct plain_q
 		return MRC_DROP_QPN_UNKNOWN;
 	if (qp->qpn != pkt->dqpn)
 		return MRC_DROP_QPN_GENERATION;
-	if (!mrc_gid_eq(&pkt->src, &p->cfg.peer))
+	if (__builtin_expect(qp->state != MRC_QP_RTS, 0))
+		return MRC_DROP_QP_STATE;
+	if (!mrc_gid_eq(&pkt->src, &qp->peer))
 		return MRC_DROP_ADDR_SOURCE;
-	if (!mrc_gid_eq(&pkt->dst, &p->cfg.local))
+	if (!mrc_gid_eq(&pkt->dst, &qp->local))
 		return MRC_DROP_ADDR_DEST;
 	/* There is nothing that a trimmed packet could cause here. */
 	if (pkt->flags & MRC_PKT_TRIMMED)

@@ -12,8 +12,10 @@
  *
  * It speaks to the engine in either role, and what it sends is what the engine sends, byte for byte
  * (bench_recovery compares every frame). QP numbers and keys are given to it, so that they can be
- * the engine's. One peer, one path, untagged IPv4 or IPv6; one completion queue for both
- * directions.
+ * the engine's. What an endpoint has to be able to do without any loss it can do as well: several
+ * SGEs, IPv4 and IPv6, SRv6, VLAN tags, a peer and a path for each QP, states of a QP (a refused
+ * request ends in ERR, and nothing is heard or posted there), completion queues. A partner without
+ * them would be cheaper for reasons that have nothing to do with recovery.
  */
 #ifndef PERF_PLAIN_H
 #define PERF_PLAIN_H
@@ -26,14 +28,21 @@ struct plain_cfg {
 	const struct mrc_proto *proto; /* outlives the object */
 	uint32_t worker, nb_workers;
 	uint32_t nb_planes;
-	uint32_t max_qps;  /* QPs are named by the low 12 bits of their number */
-	uint32_t nb_mrs;   /* a power of two: regions are named by the low bits of their key */
+	uint32_t max_qps; /* QPs are named by the low 12 bits of their number */
+	uint32_t nb_mrs;  /* a power of two: regions are named by the low bits of their key */
+	uint32_t nb_paths;
+	uint32_t nb_cqs;
 	uint32_t cq_depth; /* a power of two */
 	bool icrc, timestamps;
 	struct mrc_sched_hooks hooks;
+	struct mrc_sched_plane planes[MRC_MAX_PLANES];
+};
+
+/* What QPs between the same two addresses share. */
+struct plain_path_cfg {
 	struct mrc_gid local, peer;
 	struct mrc_ev_set *evs;
-	uint8_t macs[2][MRC_MAX_PLANES][6]; /* own, peer's */
+	uint8_t macs[MRC_MAX_PLANES][6]; /* the peer's */
 };
 
 struct plain_qp_cfg {
@@ -44,6 +53,8 @@ struct plain_qp_cfg {
 	uint8_t mpr, mpr_dest;
 	uint16_t max_wimm, max_wimm_dest;
 	bool sq_sig_all;
+	uint8_t max_sge;
+	uint32_t path, send_cq, recv_cq; /* by number */
 	void *ctx;
 };
 
@@ -52,6 +63,8 @@ int plain_create(const struct plain_cfg *cfg, const struct mrc_env *env, struct 
 void plain_destroy(struct plain *plain);
 /* Installs a region under the key that it has. */
 void plain_mr_set(struct plain *plain, const struct mrc_sched_mr *mr);
+/* MRC_OK or MRC_ERR_INVAL. */
+int plain_path_set(struct plain *plain, uint32_t path, const struct plain_path_cfg *cfg);
 /* A QP ready to send and to receive; first PSN 0 both ways. MRC_OK, MRC_ERR_INVAL, MRC_ERR_NOMEM.
  */
 int plain_qp_add(struct plain *plain, const struct plain_qp_cfg *cfg);
@@ -61,7 +74,7 @@ int plain_qp_add(struct plain *plain, const struct plain_qp_cfg *cfg);
 int plain_post_write(
 	struct plain *plain, uint32_t index, const struct mrc_sched_send_wr *wr, uint32_t kind);
 int plain_post_recv(struct plain *plain, uint32_t index, const struct mrc_sched_recv_wr *wr);
-uint32_t plain_cq_poll(struct plain *plain, struct mrc_sched_wc *wc_out, uint32_t n);
+uint32_t plain_cq_poll(struct plain *plain, uint32_t cq, struct mrc_sched_wc *wc_out, uint32_t n);
 
 /* As mrc_sched_tx and mrc_sched_rx. A completion's qp is the ctx of the QP. */
 uint32_t plain_tx(struct plain *plain, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n);

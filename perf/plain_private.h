@@ -28,18 +28,36 @@ struct plain_mr {
 	uint64_t iova, len;
 };
 
-/* A send work request with its one piece of memory. */
+struct plain_sge {
+	const uint8_t *base;
+	uint32_t len, lkey;
+};
+
+/* A send work request; followed by its other SGEs. */
 struct plain_wqe {
 	uint64_t wr_id, raddr;
-	const uint8_t *base;
-	uint32_t lkey, rkey;
+	uint32_t rkey;
 	uint32_t len, nb_pkts;
 	mrc_psn_t first_psn;
 	mrc_msn_t msn, rqmsn;
 	uint8_t imm[4];
 	uint8_t flags; /* enum plain_wqe_flag */
+	uint8_t nb_sge;
+	struct plain_sge sge[1];
 };
-_Static_assert(sizeof(struct plain_wqe) <= 64, "one cache line");
+_Static_assert(sizeof(struct plain_wqe) == 64, "one SGE: one cache line");
+
+struct plain_cq {
+	struct mrc_sched_wc *ring;
+	uint32_t mask, head, tail;
+};
+
+struct plain_path {
+	struct mrc_ev_set *evs;
+	struct mrc_template tmpl[MRC_MAX_PLANES];
+	struct mrc_ev_cursor cursor; /* of answers */
+	struct mrc_gid local, peer;
+};
 
 enum plain_due {
 	PLAIN_DUE_SACK = 1 << 0,
@@ -51,7 +69,11 @@ struct plain_qp {
 	uint32_t qpn, dest_qpn;
 	uint32_t pd;
 	uint8_t pmtu_shift;
+	uint8_t state; /* enum mrc_qp_state */
 	bool sig_all;
+	uint8_t max_sge;
+	struct mrc_gid local, peer;
+	struct plain_path *path;
 	/* responder */
 	uint8_t due; /* enum plain_due */
 	uint8_t trigger_m;
@@ -68,15 +90,18 @@ struct plain_qp {
 	struct link due_link;
 	uint64_t *rq;
 	uint32_t rq_mask, rq_head, rq_tail;
+	struct plain_cq *recv_cq;
 	/* requester */
 	mrc_psn_t una, next;
 	uint32_t tx_window;
 	uint8_t *sq;
 	uint32_t sq_mask, sq_head, sq_done, sq_cur, sq_tail;
+	uint32_t sq_stride; /* bytes */
 	uint32_t cur_pkt, since_ask, nb_imm;
 	mrc_psn_t ack_psn;
 	uint16_t max_wimm;
 	mrc_msn_t next_msn, next_rqmsn;
+	struct plain_cq *send_cq;
 	struct link ready_link;
 	struct mrc_ev_cursor cursor;
 	const struct mrc_nscc_cfg *cc_cfg; /* NULL: no congestion control */
@@ -90,11 +115,9 @@ struct plain {
 	struct mrc_env env;
 	struct plain_qp *qps;
 	struct plain_mr *mrs;
-	struct mrc_sched_wc *cq;
-	uint32_t cq_head, cq_tail;
-	struct mrc_template tmpl[MRC_MAX_PLANES];
-	struct mrc_ev_cursor cursor; /* of answers */
-	uint32_t planes;             /* usable */
+	struct plain_cq *cqs;
+	struct plain_path *paths;
+	uint32_t planes; /* usable */
 	struct link ready, due;
 	struct mrc_pkt scratch[PLAIN_RX_BATCH];
 	struct mrc_sched_counters counters;
@@ -121,18 +144,23 @@ static inline bool plain_mr_covers(const struct plain_mr *mr, uint64_t iova, uin
 
 static inline struct plain_wqe *plain_sq_at(const struct plain_qp *qp, uint32_t at)
 {
-	return (struct plain_wqe *)(void *)(qp->sq + (size_t)(at & qp->sq_mask) * 64);
+	return (struct plain_wqe *)(void *)(qp->sq + (size_t)(at & qp->sq_mask) * qp->sq_stride);
 }
 
 /* Writes the header of a packet, L2 to the last extension, and counts it. Returns the length up to
  * the BTH. */
-static inline uint32_t plain_put(struct plain *p, const struct mrc_ev *ev,
-	const struct mrc_pkt *pkt, uint16_t body_len, struct mrc_txbuf *buf)
+static inline uint32_t plain_put(struct plain *p, const struct plain_path *path,
+	const struct mrc_ev *ev, const struct mrc_pkt *pkt, uint16_t body_len,
+	struct mrc_txbuf *buf)
 {
-	const struct mrc_template *tmpl = &p->tmpl[ev->plane];
+	const struct mrc_template *tmpl = &path->tmpl[ev->plane];
 	struct mrc_sched_plane_counters *plane = &p->counters.planes[ev->plane];
-	struct mrc_template_vary vary = {
-		.ev = ev->value, .cls = pkt->cls, .ecn = pkt->ecn, .body_len = body_len};
+	struct mrc_template_vary vary = {.ev = ev->value,
+		.cls = pkt->cls,
+		.ecn = pkt->ecn,
+		.body_len = body_len,
+		.srv6_dst = (const struct mrc_gid *)(const void *)ev->srv6_dst,
+		.srv6_seg = (const struct mrc_gid *)(const void *)ev->srv6_seg};
 	uint32_t len = mrc_template_put(tmpl, &p->proto, &vary, buf->hdr);
 	const uint8_t *end = mrc_pkt_put_transport(&p->proto, pkt, buf->hdr + len);
 
@@ -148,11 +176,11 @@ static inline uint32_t plain_put(struct plain *p, const struct mrc_ev *ev,
 }
 
 /* Place of the next completion, which is to be written at once; NULL when the queue is full. */
-static inline struct mrc_sched_wc *plain_cq_place(struct plain *p)
+static inline struct mrc_sched_wc *plain_cq_place(struct plain_cq *cq)
 {
-	if (__builtin_expect(p->cq_tail - p->cq_head >= p->cfg.cq_depth, 0))
+	if (__builtin_expect(cq->tail - cq->head > cq->mask, 0))
 		return NULL;
-	return &p->cq[p->cq_tail++ & (p->cfg.cq_depth - 1)];
+	return &cq->ring[cq->tail++ & cq->mask];
 }
 
 /* plain_req.c: sends new data of QPs in turn. */

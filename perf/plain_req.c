@@ -15,43 +15,64 @@ static void wake(struct plain *p, struct plain_qp *qp)
 
 /* ---- posting ----------------------------------------------------------------------------------*/
 
+static int take_sges(struct plain *p, const struct plain_qp *qp, const struct mrc_sched_send_wr *wr,
+	struct plain_wqe *wqe, uint64_t *len_out)
+{
+	uint64_t len = 0;
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < wr->nb_sge; i++) {
+		const struct mrc_sched_sge *sge = &wr->sges[i];
+		const struct plain_mr *mr;
+
+		if (sge->len == 0)
+			continue;
+		mr = plain_mr_find(p, sge->lkey);
+		if (mr == NULL || mr->pd != qp->pd || !plain_mr_covers(mr, sge->addr, sge->len))
+			return MRC_ERR_LKEY;
+		wqe->sge[nb++] = (struct plain_sge){.base = mr->addr + (sge->addr - mr->iova),
+			.len = sge->len,
+			.lkey = sge->lkey};
+		len += sge->len;
+	}
+	wqe->nb_sge = (uint8_t)nb;
+	*len_out = len;
+	return MRC_OK;
+}
+
 int plain_post_write(
 	struct plain *p, uint32_t index, const struct mrc_sched_send_wr *wr, uint32_t kind)
 {
 	const uint32_t known = MRC_SEND_SIGNALED | MRC_SEND_SOLICITED | MRC_SEND_FENCE;
 	struct plain_qp *qp = &p->qps[index];
-	uint32_t pmtu_mask = (1u << qp->pmtu_shift) - 1, len;
-	const struct plain_mr *mr = NULL;
+	uint32_t pmtu_mask = (1u << qp->pmtu_shift) - 1;
 	struct plain_wqe *wqe;
+	uint64_t len;
+	int err;
 
+	if (qp->state != MRC_QP_RTS)
+		return MRC_ERR_STATE;
 	if (qp->sq_tail - qp->sq_head > qp->sq_mask)
 		return MRC_ERR_FULL;
-	if (wr->nb_sge > 1 || (wr->flags & ~known) != 0)
+	if (wr->nb_sge > qp->max_sge || (wr->flags & ~known) != 0)
 		return MRC_ERR_INVAL;
-	len = wr->nb_sge == 0 ? 0 : wr->sges[0].len;
-	if (len != 0) {
-		mr = plain_mr_find(p, wr->sges[0].lkey);
-		if (mr == NULL || mr->pd != qp->pd || !plain_mr_covers(mr, wr->sges[0].addr, len))
-			return MRC_ERR_LKEY;
-	}
+	wqe = plain_sq_at(qp, qp->sq_tail);
+	err = take_sges(p, qp, wr, wqe, &len);
+	if (err != MRC_OK)
+		return err;
 	if (len > 1u << MAX_MSG_LEN_SHIFT)
 		return MRC_ERR_TOOBIG;
-	wqe = plain_sq_at(qp, qp->sq_tail);
 	wqe->wr_id = wr->wr_id;
 	wqe->raddr = wr->raddr;
 	wqe->rkey = wr->rkey;
-	wqe->len = len;
-	wqe->nb_pkts = len == 0 ? 1 : (uint32_t)(((uint64_t)len + pmtu_mask) >> qp->pmtu_shift);
+	wqe->len = (uint32_t)len;
+	wqe->nb_pkts = len == 0 ? 1 : (uint32_t)((len + pmtu_mask) >> qp->pmtu_shift);
 	memcpy(wqe->imm, wr->imm, sizeof(wqe->imm));
 	wqe->flags = kind == MRC_OPF_IMMDT ? PLAIN_IMM : 0;
 	if ((wr->flags & MRC_SEND_SIGNALED) != 0 || qp->sig_all)
 		wqe->flags |= PLAIN_SIGNALED;
 	if ((wr->flags & MRC_SEND_SOLICITED) != 0)
 		wqe->flags |= PLAIN_SOLICITED;
-	if (mr != NULL) {
-		wqe->base = mr->addr + (wr->sges[0].addr - mr->iova);
-		wqe->lkey = wr->sges[0].lkey;
-	}
 	qp->sq_tail++;
 	wake(p, qp);
 	return MRC_OK;
@@ -91,6 +112,44 @@ static inline struct piece piece_of(
 	return piece;
 }
 
+static __attribute__((noinline)) bool gather_many(struct plain *p, const struct plain_wqe *wqe,
+	uint64_t off, uint32_t len, struct mrc_txbuf *buf)
+{
+	uint32_t i = 0;
+
+	buf->nb_seg = 0;
+	while (len > 0) {
+		const struct plain_sge *sge = &wqe->sge[i++];
+		uint32_t part;
+
+		MRC_ASSERT(i <= wqe->nb_sge);
+		if (off >= sge->len) {
+			off -= sge->len;
+			continue;
+		}
+		if (__builtin_expect(plain_mr_find(p, sge->lkey) == NULL, 0))
+			return false;
+		part = sge->len - (uint32_t)off < len ? sge->len - (uint32_t)off : len;
+		buf->seg[buf->nb_seg++] = (struct mrc_iov){.base = sge->base + off, .len = part};
+		len -= part;
+		off = 0;
+	}
+	return true;
+}
+
+static inline bool gather(struct plain *p, const struct plain_wqe *wqe, uint64_t off, uint32_t len,
+	struct mrc_txbuf *buf)
+{
+	const struct plain_sge *only = &wqe->sge[0];
+
+	buf->payload_len = (uint16_t)len;
+	if (__builtin_expect(wqe->nb_sge != 1, 0))
+		return gather_many(p, wqe, off, len, buf);
+	buf->seg[0] = (struct mrc_iov){.base = only->base + off, .len = len};
+	buf->nb_seg = 1;
+	return plain_mr_find(p, only->lkey) != NULL;
+}
+
 /* Headers and payload. False when the region is gone. */
 static bool put(struct plain *p, uint64_t now_ns, struct plain_qp *qp, const struct plain_wqe *wqe,
 	const struct piece *piece, uint32_t flags, const struct mrc_ev *ev, struct mrc_txbuf *buf)
@@ -99,14 +158,8 @@ static bool put(struct plain *p, uint64_t now_ns, struct plain_qp *qp, const str
 	struct mrc_pkt pkt;
 	uint32_t bth_off;
 
-	buf->nb_seg = 0;
-	buf->payload_len = (uint16_t)piece->len;
-	if (piece->len != 0) {
-		if (__builtin_expect(plain_mr_find(p, wqe->lkey) == NULL, 0))
-			return false;
-		buf->seg[0] = (struct mrc_iov){.base = wqe->base + off, .len = piece->len};
-		buf->nb_seg = 1;
-	}
+	if (!gather(p, wqe, off, piece->len, buf))
+		return false;
 	if (p->cfg.timestamps)
 		flags |= MRC_PKT_TS;
 	if ((wqe->flags & (PLAIN_SOLICITED | PLAIN_IMM)) == (PLAIN_SOLICITED | PLAIN_IMM) &&
@@ -129,7 +182,7 @@ static bool put(struct plain *p, uint64_t now_ns, struct plain_qp *qp, const str
 	pkt.write.timestamp = plain_stamp(now_ns);
 	memcpy(pkt.write.imm, wqe->imm, sizeof(pkt.write.imm));
 	buf->pad = pkt.pad;
-	bth_off = plain_put(p, ev, &pkt, piece->body_len, buf);
+	bth_off = plain_put(p, qp->path, ev, &pkt, piece->body_len, buf);
 	buf->ts_off = p->cfg.timestamps ? (uint16_t)(bth_off + MRC_BTH_LEN + MRC_METH_LEN) : 0;
 	return true;
 }
@@ -184,7 +237,7 @@ static inline bool send_one(struct plain *p, uint64_t now_ns, struct plain_qp *q
 	size = (uint32_t)MRC_UDP_LEN + piece.body_len + PLAIN_NOMINAL_EXTRA;
 	if (!cwnd_open(qp, size))
 		return false;
-	ev = mrc_ev_next(p->cfg.evs, &qp->cursor, now_ns, planes, MRC_EV_NONE);
+	ev = mrc_ev_next(qp->path->evs, &qp->cursor, now_ns, planes, MRC_EV_NONE);
 	if (ev == MRC_EV_NONE)
 		return false;
 	if (qp->cur_pkt == 0)
@@ -193,7 +246,7 @@ static inline bool send_one(struct plain *p, uint64_t now_ns, struct plain_qp *q
 		mrc_nscc_on_sent(&qp->cc, size);
 	if (asks(p, qp, wqe))
 		flags = MRC_PKT_ACKREQ;
-	if (!put(p, now_ns, qp, wqe, &piece, flags, mrc_ev_get(p->cfg.evs, ev), buf))
+	if (!put(p, now_ns, qp, wqe, &piece, flags, mrc_ev_get(qp->path->evs, ev), buf))
 		return false;
 	qp->since_ask = flags != 0 ? 0 : qp->since_ask + 1;
 	qp->next = mrc_psn_add(qp->next, 1);
@@ -219,6 +272,19 @@ static uint32_t send_run(
 	return nb;
 }
 
+/* Asks the cache for what the first packet of the next QP's turn touches. */
+static inline void fetch_next(const struct plain *p, struct link *l)
+{
+	const struct plain_qp *qp = LIST_OWNER(l, struct plain_qp, ready_link);
+
+	if (l == &p->ready)
+		return;
+	__builtin_prefetch(qp);
+	__builtin_prefetch(&qp->sq);
+	__builtin_prefetch(&qp->next_msn);
+	__builtin_prefetch(&qp->cc);
+}
+
 uint32_t plain_send(struct plain *p, uint64_t now_ns, struct mrc_txbuf *bufs, uint32_t n)
 {
 	uint32_t nb = 0;
@@ -227,7 +293,7 @@ uint32_t plain_send(struct plain *p, uint64_t now_ns, struct mrc_txbuf *bufs, ui
 		struct plain_qp *qp = LIST_OWNER(p->ready.next, struct plain_qp, ready_link);
 		uint32_t most = n - nb < PLAIN_TX_QUANTUM ? n - nb : PLAIN_TX_QUANTUM, sent;
 
-		__builtin_prefetch(p->ready.next->next);
+		fetch_next(p, qp->ready_link.next);
 		sent = send_run(p, now_ns, qp, &bufs[nb], most);
 		nb += sent;
 		list_remove(&qp->ready_link);
@@ -252,12 +318,12 @@ static void received(struct plain_qp *qp, mrc_psn_t psn)
 }
 
 static void feed_path(
-	struct plain *p, uint64_t now_ns, const struct mrc_pkt_sack *sack, uint32_t plane)
+	struct mrc_ev_set *evs, uint64_t now_ns, const struct mrc_pkt_sack *sack, uint32_t plane)
 {
-	uint32_t index = mrc_ev_find(p->cfg.evs, sack->entropy, (uint8_t)plane);
+	uint32_t index = mrc_ev_find(evs, sack->entropy, (uint8_t)plane);
 
 	if (index != MRC_EV_NONE)
-		mrc_ev_feedback(p->cfg.evs, now_ns, index,
+		mrc_ev_feedback(evs, now_ns, index,
 			sack->m == MRC_M_SKIP_ONCE ? MRC_EV_FB_MARKED : MRC_EV_FB_ALWAYS_SKIP);
 }
 
@@ -275,7 +341,7 @@ enum mrc_drop plain_sack(
 	p->counters.rx_sack++;
 	/* Without a table of what was sent a mark is put down to the value on every plane. */
 	for (uint32_t i = 0; sack->m != MRC_M_NONE && i < p->cfg.nb_planes; i++)
-		feed_path(p, now_ns, sack, i);
+		feed_path(qp->path->evs, now_ns, sack, i);
 	received(qp, sack->cack);
 	if (qp->cc_cfg != NULL) {
 		struct mrc_nscc_sack word = {.rcvd_units = sack->rcvd_units,
@@ -315,7 +381,7 @@ enum mrc_drop plain_ack(struct plain *p, struct plain_qp *qp, const struct mrc_p
 		if ((wqe->flags & PLAIN_SIGNALED) == 0)
 			continue;
 		qp->sq_head = qp->sq_done;
-		wc = plain_cq_place(p);
+		wc = plain_cq_place(qp->send_cq);
 		if (wc == NULL)
 			return MRC_DROP_CQ_OVERRUN;
 		*wc = (struct mrc_sched_wc){.wr_id = wqe->wr_id,

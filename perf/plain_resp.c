@@ -75,10 +75,10 @@ static enum mrc_drop turn(const struct plain_qp *qp, mrc_psn_t psn)
 
 /* ---- taking -----------------------------------------------------------------------------------*/
 
-static enum mrc_drop receive(struct plain *p, struct plain_qp *qp, const struct mrc_pkt *pkt)
+static enum mrc_drop receive(struct plain_qp *qp, const struct mrc_pkt *pkt)
 {
 	const uint8_t *imm = pkt->write.imm;
-	struct mrc_sched_wc *wc = plain_cq_place(p);
+	struct mrc_sched_wc *wc = plain_cq_place(qp->recv_cq);
 
 	if (wc == NULL)
 		return MRC_DROP_CQ_OVERRUN;
@@ -104,7 +104,7 @@ static inline enum mrc_drop message_done(
 			w->va + pkt->payload_len - w->dma_len, w->dma_len);
 	qp->rx_msn = (qp->rx_msn + 1) & 0xFFFFFF;
 	if (kind & MRC_OPF_IMMDT)
-		return receive(p, qp, pkt);
+		return receive(qp, pkt);
 	return MRC_KEEP;
 }
 
@@ -137,10 +137,13 @@ enum mrc_drop plain_write(
 	uint32_t kind = mrc_opcode_table[pkt->opcode].flags;
 	uint8_t *dst = NULL;
 
-	if (drop == MRC_KEEP)
-		drop = check(p, qp, pkt, kind, &dst);
 	if (__builtin_expect(drop != MRC_KEEP, 0))
 		return drop;
+	drop = check(p, qp, pkt, kind, &dst);
+	if (__builtin_expect(drop != MRC_KEEP, 0)) {
+		qp->state = MRC_QP_ERR;
+		return drop;
+	}
 	if (pkt->payload_len != 0)
 		memcpy(dst, frame + pkt->payload_off, pkt->payload_len);
 	p->counters.rx_data_packets++;
@@ -191,7 +194,7 @@ static void build_ack(struct plain *p, struct plain_qp *qp, struct mrc_pkt *pkt)
 
 static bool answer_one(struct plain *p, uint64_t now_ns, struct plain_qp *qp, struct mrc_txbuf *buf)
 {
-	uint32_t ev = mrc_ev_next(p->cfg.evs, &p->cursor, now_ns, p->planes, MRC_EV_NONE);
+	uint32_t ev = mrc_ev_next(qp->path->evs, &qp->path->cursor, now_ns, p->planes, MRC_EV_NONE);
 	struct mrc_pkt pkt;
 
 	if (ev == MRC_EV_NONE)
@@ -205,7 +208,7 @@ static bool answer_one(struct plain *p, uint64_t now_ns, struct plain_qp *qp, st
 		build_sack(p, qp, &pkt);
 	else
 		build_ack(p, qp, &pkt);
-	(void)plain_put(p, mrc_ev_get(p->cfg.evs, ev), &pkt,
+	(void)plain_put(p, qp->path, mrc_ev_get(qp->path->evs, ev), &pkt,
 		(uint16_t)(MRC_BTH_LEN + mrc_opcode_table[pkt.opcode].ext_len + MRC_ICRC_LEN), buf);
 	buf->pad = 0;
 	buf->ts_off = 0;
