@@ -20,7 +20,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 }
 
 /* Smoothed round trip and four deviations, at least the round trip and its share 1 / div. */
-static uint64_t wait_of(const struct mrc_sched_qp *qp, uint64_t div)
+static inline __attribute__((always_inline)) uint64_t wait_of(
+	const struct mrc_sched_qp *qp, uint64_t div)
 {
 	uint64_t spread = 4 * qp->rttvar_ns, wait;
 

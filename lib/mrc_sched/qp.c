@@ -262,7 +262,7 @@ static int to_rts(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	slots = arena_alloc(&s->arena, nb_slots * sizeof(*slots));
 	if (slots == NULL)
 		return MRC_ERR_NOMEM;
-	sentmap_init(&qp->snt, slots, nb_slots, mrc_ev_count(qp->path->evs), attr->sq_psn);
+	sentmap_init(&qp->snt, slots, nb_slots, attr->sq_psn);
 	qp->tx_units_max = attr->mpr;
 	qp->tx_window = (uint32_t)attr->mpr * MRC_MPR_UNIT;
 	qp->top_units = 0;

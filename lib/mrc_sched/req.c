@@ -143,19 +143,12 @@ void req_wake(struct mrc_sched *s, struct mrc_sched_qp *qp)
 
 /* ---- packets ---- */
 
-/* Points buf at bytes off .. off + len of the message; false when a region is gone. */
-static bool gather(struct mrc_sched *s, const struct wqe *wqe, uint64_t off, uint32_t len,
-	struct mrc_txbuf *buf)
+/* gather for a work request with several SGEs, or none. */
+static __attribute__((noinline)) bool gather_many(struct mrc_sched *s, const struct wqe *wqe,
+	uint64_t off, uint32_t len, struct mrc_txbuf *buf)
 {
-	const struct sge *only = &wqe->sge[0];
 	uint32_t i = 0;
 
-	buf->payload_len = (uint16_t)len;
-	if (__builtin_expect(wqe->nb_sge == 1, 1)) {
-		buf->seg[0] = (struct mrc_iov){.base = only->base + off, .len = len};
-		buf->nb_seg = 1;
-		return mr_find(s, only->lkey) != NULL;
-	}
 	buf->nb_seg = 0;
 	while (len > 0) {
 		const struct sge *sge = &wqe->sge[i++];
@@ -175,6 +168,20 @@ static bool gather(struct mrc_sched *s, const struct wqe *wqe, uint64_t off, uin
 		off = 0;
 	}
 	return true;
+}
+
+/* Points buf at bytes off .. off + len of the message; false when a region is gone. */
+static inline bool gather(struct mrc_sched *s, const struct wqe *wqe, uint64_t off, uint32_t len,
+	struct mrc_txbuf *buf)
+{
+	const struct sge *only = &wqe->sge[0];
+
+	buf->payload_len = (uint16_t)len;
+	if (__builtin_expect(wqe->nb_sge != 1, 0))
+		return gather_many(s, wqe, off, len, buf);
+	buf->seg[0] = (struct mrc_iov){.base = only->base + off, .len = len};
+	buf->nb_seg = 1;
+	return mr_find(s, only->lkey) != NULL;
 }
 
 static uint8_t opcode_of(const struct wqe *wqe, uint32_t nr)

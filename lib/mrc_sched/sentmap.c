@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-void sentmap_init(
-	struct sentmap *map, uint16_t *slots, uint32_t nb_slots, uint32_t nb_evs, mrc_psn_t first)
+void sentmap_init(struct sentmap *map, uint16_t *slots, uint32_t nb_slots, mrc_psn_t first)
 {
 	MRC_ASSERT((nb_slots & (nb_slots - 1)) == 0 && nb_slots > 0);
 	*map = (struct sentmap){.una = first,
@@ -12,7 +11,6 @@ void sentmap_init(
 		.lost_lo = first,
 		.slot_mask = (uint16_t)(nb_slots - 1),
 		.evs = POOL_NONE,
-		.nb_last = (uint16_t)(nb_evs < SENT_EV_TAB ? nb_evs : SENT_EV_TAB),
 		.slots = slots};
 	for (uint32_t i = 0; i < nb_slots; i++)
 		slots[i] = POOL_NONE;
@@ -69,6 +67,18 @@ bool sentmap_is_lost(const struct sentmap *map, const struct sent_pools *pools, 
 	return sentmap_covers(map, psn) && bit_of(sentmap_chunk(map, pools, psn)->lost, psn);
 }
 
+static void take_evs(struct sentmap *map, struct sent_pools *pools)
+{
+	struct sent_evs *evs;
+
+	map->evs = pool_get(&pools->evs);
+	MRC_ASSERT(map->evs != POOL_NONE);
+	evs = pool_at(&pools->evs, map->evs);
+	if (evs->mark >> SENT_MARK_SHIFT == SENT_MARK_MAX)
+		memset(evs, 0, sizeof(*evs));
+	evs->mark += 1u << SENT_MARK_SHIFT;
+}
+
 bool sentmap_extend(struct sentmap *map, struct sent_pools *pools)
 {
 	uint16_t *slot = slot_of(map, map->next);
@@ -80,11 +90,8 @@ bool sentmap_extend(struct sentmap *map, struct sent_pools *pools)
 	map->nb_chunks++;
 	chunk = pool_at(&pools->chunks, *slot);
 	memset(chunk, 0, offsetof(struct sent_chunk, sent));
-	if (map->evs == POOL_NONE) {
-		map->evs = pool_get(&pools->evs);
-		MRC_ASSERT(map->evs != POOL_NONE);
-		memset(pool_at(&pools->evs, map->evs), 0xFF, map->nb_last * sizeof(uint32_t));
-	}
+	if (map->evs == POOL_NONE)
+		take_evs(map, pools);
 	return true;
 }
 
@@ -96,7 +103,8 @@ uint32_t sentmap_last_on(const struct sentmap *map, const struct sent_pools *poo
 	if (map->evs == POOL_NONE)
 		return SENT_NO_PREV;
 	evs = pool_at(&pools->evs, map->evs);
-	last = evs->last[ev % SENT_EV_TAB] ^ (uint32_t)(ev / SENT_EV_TAB) << MRC_PSN_BITS;
+	last = evs->last[ev % SENT_EV_TAB] ^
+	       ((uint32_t)(ev / SENT_EV_TAB) << MRC_PSN_BITS | evs->mark);
 	if (last > MRC_PSN_MASK || !sentmap_covers(map, (mrc_psn_t){last}))
 		return SENT_NO_PREV;
 	return last;

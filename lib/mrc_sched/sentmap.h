@@ -33,6 +33,8 @@
 #define SENT_NO_PREV    UINT32_MAX
 #define SENT_UNITS_MASK 0xFFFFFFu /* of rcvd_bytes */
 #define SENT_EV_TAB     256 /* entropy values whose last PSN is remembered (index modulo this) */
+#define SENT_MARK_SHIFT 28
+#define SENT_MARK_MAX   15u
 
 enum sent_flag {
 	SENT_SUSPECT = 1 << 0,  /* overtaken on its own path: lost unless a SACK says otherwise */
@@ -60,9 +62,14 @@ struct sent_chunk {
 	struct sent sent[MAP_CHUNK_PSNS];
 };
 
-/* Last first-transmission PSN per entropy value, and in the top bits what its place in the table
- * does not say of the value; one per QP with something outstanding. */
+/*
+ * Last first-transmission PSN per entropy value; one per QP with something outstanding. Above the
+ * PSN: what its place in the table does not say of the value, and the mark of the holder, by which
+ * what an earlier holder left is told, so that the table is cleared only when the marks are used
+ * up. New memory is zero, which is nobody's mark.
+ */
 struct sent_evs {
+	uint32_t mark; /* 1 .. SENT_MARK_MAX, above the other bits */
 	uint32_t last[SENT_EV_TAB];
 };
 
@@ -82,14 +89,11 @@ struct sentmap {
 	uint32_t total;   /* nominal bytes of all PSNs before next, modulo 2^32 */
 	uint16_t slot_mask;
 	uint16_t nb_chunks;
-	uint16_t evs;     /* id of the QP's struct sent_evs, POOL_NONE while no chunk is held */
-	uint16_t nb_last; /* places of struct sent_evs in use */
+	uint16_t evs; /* id of the QP's struct sent_evs, POOL_NONE while no chunk is held */
 	uint16_t *slots;
 };
 
-/* nb_evs: entropy values that packets may name, 0 .. nb_evs - 1. */
-void sentmap_init(
-	struct sentmap *map, uint16_t *slots, uint32_t nb_slots, uint32_t nb_evs, mrc_psn_t first);
+void sentmap_init(struct sentmap *map, uint16_t *slots, uint32_t nb_slots, mrc_psn_t first);
 void sentmap_clear(struct sentmap *map, struct sent_pools *pools);
 
 /* Is psn in una .. next-1? */
@@ -149,6 +153,7 @@ static inline bool sentmap_reserve(struct sentmap *map, struct sent_pools *pools
 struct sent_run {
 	struct sent *sent; /* place of the next one */
 	uint32_t *last;    /* struct sent_evs */
+	uint32_t mark;     /* of it */
 	mrc_psn_t una, next;
 	uint32_t total;
 };
@@ -169,6 +174,7 @@ static inline void sentmap_run_begin(
 	MRC_ASSERT(chunk != NULL);
 	*run_out = (struct sent_run){.sent = &chunk->sent[map_bit(map->next)],
 		.last = evs->last,
+		.mark = evs->mark,
 		.una = map->una,
 		.next = map->next,
 		.total = map->total};
@@ -178,7 +184,8 @@ static inline void sentmap_run_begin(
 static inline uint32_t sentmap_run_chain(const struct sent_run *run, uint16_t ev)
 {
 	uint32_t *last = &run->last[ev % SENT_EV_TAB];
-	uint32_t high = (uint32_t)(ev / SENT_EV_TAB) << MRC_PSN_BITS, prev = *last ^ high;
+	uint32_t high = (uint32_t)(ev / SENT_EV_TAB) << MRC_PSN_BITS | run->mark;
+	uint32_t prev = *last ^ high;
 	uint32_t window = (run->next.v - run->una.v) & MRC_PSN_MASK;
 
 	*last = run->next.v | high;
@@ -192,9 +199,11 @@ static inline uint32_t sentmap_run_chain(const struct sent_run *run, uint16_t ev
  * ev. */
 static inline void sentmap_run_add(struct sent_run *run, const struct sent *sent)
 {
+	uint32_t prev = sentmap_run_chain(run, sent->ev);
+
 	run->total += sent->size;
 	*run->sent++ = (struct sent){.sent_ns = sent->sent_ns,
-		.prev = sentmap_run_chain(run, sent->ev),
+		.prev = prev,
 		.size = sent->size,
 		.slot = sent->slot,
 		.ev = sent->ev,

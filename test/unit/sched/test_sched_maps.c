@@ -162,13 +162,13 @@ struct sent_rig {
 	bool again[4 * WINDOW]; /* sent more than once */
 };
 
-static void sent_start(struct sent_rig *rig, uint32_t nb_chunks, uint32_t nb_evs, mrc_psn_t first)
+static void sent_start(struct sent_rig *rig, uint32_t nb_chunks, mrc_psn_t first)
 {
 	pool_init(&rig->pools.chunks, calloc(nb_chunks, sizeof(struct sent_chunk)),
 		sizeof(struct sent_chunk), rig->ids[0], nb_chunks);
 	pool_init(&rig->pools.evs, calloc(nb_chunks, sizeof(struct sent_evs)),
 		sizeof(struct sent_evs), rig->ids[1], nb_chunks);
-	sentmap_init(&rig->map, rig->slots, NB_SLOTS, nb_evs, first);
+	sentmap_init(&rig->map, rig->slots, NB_SLOTS, first);
 	rig->first = first;
 	memset(rig->life, UNSENT, sizeof(rig->life));
 	memset(rig->again, 0, sizeof(rig->again));
@@ -302,7 +302,7 @@ static void sent_random_life(void **state)
 
 	test_env_init(&te, 0xC1);
 	for (uint32_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
-		sent_start(&rig, NB_CHUNK, 64, mrc_psn(starts[s]));
+		sent_start(&rig, NB_CHUNK, mrc_psn(starts[s]));
 		for (uint32_t i = 0; i < 30000; i++) {
 			sent_step(&rig, &te);
 			if (i % 64 == 0)
@@ -317,7 +317,7 @@ static void sent_chains(void **state)
 {
 	struct sent_rig rig;
 
-	sent_start(&rig, NB_CHUNK, 10, mrc_psn(0xFFFFE0));
+	sent_start(&rig, NB_CHUNK, mrc_psn(0xFFFFE0));
 	for (uint32_t i = 0; i < 300; i++)
 		assert_true(sent_push(&rig, (uint16_t)(i % 10)));
 	for (int32_t i = 0; i < 300; i++) {
@@ -339,7 +339,7 @@ static void sent_chains_apart(void **state)
 	static const bool follows[] = {false, false, false, true, false, false};
 	struct sent_rig rig;
 
-	sent_start(&rig, NB_CHUNK, 16 * SENT_EV_TAB, mrc_psn(0xFFFFFE));
+	sent_start(&rig, NB_CHUNK, mrc_psn(0xFFFFFE));
 	for (uint32_t i = 0; i < 6; i++)
 		assert_true(sent_push(&rig, evs[i]));
 	for (int32_t i = 0; i < 6; i++) {
@@ -351,11 +351,93 @@ static void sent_chains_apart(void **state)
 	sent_stop(&rig);
 }
 
+static void sent_done(struct sentmap *map, struct sent_pools *pools)
+{
+	for (mrc_psn_t psn = map->una; mrc_psn_lt(psn, map->next); psn = mrc_psn_add(psn, 1))
+		(void)sentmap_ack(map, pools, psn);
+	sentmap_advance(map, pools, map->next);
+	assert_int_equal(pools->evs.nb_free, pools->evs.nb);
+}
+
+/* What one QP leaves in the table of last PSNs is not taken by the next one for its own, also when
+ * the marks that tell them apart begin again. */
+static void sent_chains_of_others(void **state)
+{
+	struct sentmap other;
+	struct sent_rig rig;
+	uint16_t slots[NB_SLOTS];
+
+	sent_start(&rig, NB_CHUNK, mrc_psn(1000));
+	sentmap_init(&other, slots, NB_SLOTS, mrc_psn(1000));
+	for (uint32_t round = 0; round < 3 * SENT_MARK_MAX; round++) {
+		struct sent sent = {.size = 100};
+		mrc_psn_t at;
+
+		for (uint32_t i = 0; i < 20; i++) {
+			assert_true(sentmap_reserve(&other, &rig.pools));
+			sent.ev = i < 10 ? 5 : 6;
+			sentmap_push(&other, &rig.pools, &sent);
+		}
+		sent_done(&other, &rig.pools);
+		for (uint32_t i = 0; i < 20; i++) {
+			assert_true(sentmap_reserve(&rig.map, &rig.pools));
+			sent.ev = i < 15 ? 1 : 5;
+			at = rig.map.next;
+			sentmap_push(&rig.map, &rig.pools, &sent);
+			if (i == 0 || i == 15)
+				assert_int_equal(
+					sentmap_at(&rig.map, &rig.pools, at)->prev, SENT_NO_PREV);
+			else
+				assert_int_equal(sentmap_at(&rig.map, &rig.pools, at)->prev,
+					mrc_psn_add(at, -1).v);
+		}
+		assert_int_equal(
+			sentmap_last_on(&rig.map, &rig.pools, 5), mrc_psn_add(rig.map.next, -1).v);
+		assert_int_equal(sentmap_last_on(&rig.map, &rig.pools, 9), SENT_NO_PREV);
+		sent_done(&rig.map, &rig.pools);
+	}
+	sentmap_clear(&other, &rig.pools);
+	sent_stop(&rig);
+}
+
+/* The same when the marks have come round and entries of long ago would match again. */
+static void sent_chains_of_long_ago(void **state)
+{
+	enum {
+		ROUNDS = 3 * SENT_MARK_MAX,
+		NB = 10,
+	};
+	struct sent sent = {.size = 100};
+	struct sentmap other;
+	struct sent_rig rig;
+	uint16_t slots[NB_SLOTS];
+
+	sent_start(&rig, NB_CHUNK, mrc_psn(1000));
+	sentmap_init(&other, slots, NB_SLOTS, mrc_psn(1000));
+	for (uint32_t i = 0; i < ROUNDS * NB; i++) {
+		assert_true(sentmap_reserve(&other, &rig.pools));
+		sent.ev = (uint16_t)(10 + i / NB);
+		sentmap_push(&other, &rig.pools, &sent);
+	}
+	sent_done(&other, &rig.pools);
+	sent.ev = 5;
+	for (uint16_t round = 0; round < ROUNDS; round++) {
+		for (uint32_t i = 0; i < NB; i++) {
+			assert_true(sentmap_reserve(&rig.map, &rig.pools));
+			sentmap_push(&rig.map, &rig.pools, &sent);
+		}
+		assert_int_equal(sentmap_last_on(&rig.map, &rig.pools, 10 + round), SENT_NO_PREV);
+		sent_done(&rig.map, &rig.pools);
+	}
+	sentmap_clear(&other, &rig.pools);
+	sent_stop(&rig);
+}
+
 static void sent_budget(void **state)
 {
 	struct sent_rig rig;
 
-	sent_start(&rig, 2, 1, mrc_psn(100));
+	sent_start(&rig, 2, mrc_psn(100));
 	for (uint32_t i = 0; i < 28 + 128; i++)
 		assert_true(sent_push(&rig, 0));
 	assert_false(sent_push(&rig, 0));
@@ -375,6 +457,8 @@ int main(void)
 		cmocka_unit_test(sent_random_life),
 		cmocka_unit_test(sent_chains),
 		cmocka_unit_test(sent_chains_apart),
+		cmocka_unit_test(sent_chains_of_others),
+		cmocka_unit_test(sent_chains_of_long_ago),
 		cmocka_unit_test(sent_budget),
 	};
 
