@@ -20,12 +20,13 @@ struct view {
 	mrc_psn_t base;
 	mrc_psn_t top; /* highest PSN said to be received */
 	uint64_t bits;
-	uint32_t units;      /* rcvd_bytes, at most what was sent */
-	uint64_t sent_ns;    /* when what triggered it left; 0 = not certain */
-	struct probe *probe; /* NULL unless the answer to one */
-	uint64_t rtt_ns;     /* of the trigger, MRC_NSCC_NO_RTT = not certain */
-	uint64_t wait_ns;    /* when the trigger was answered in time: longer than a round trip;
-				else 0 (the peer may have stood still, its queues are not through) */
+	uint32_t units;          /* rcvd_bytes, at most what was sent */
+	uint64_t sent_ns;        /* when what triggered it left; 0 = not certain */
+	const struct sent *sent; /* entry of the trigger; NULL: a probe, or done with */
+	struct probe *probe;     /* NULL unless the answer to one */
+	uint64_t rtt_ns;         /* of the trigger, MRC_NSCC_NO_RTT = not certain */
+	uint64_t wait_ns;        /* when the trigger was answered in time: longer than a round trip;
+				    else 0 (the peer may have stood still, its queues are not through) */
 	bool fresh;
 	bool overtook; /* a probe that a full queue may have put into another class */
 };
@@ -538,9 +539,9 @@ static void feed_path(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 		return;
 	}
 	/* Only a packet that is known, and only on the path that it really took. */
-	if (!sentmap_covers(&qp->snt, view->ack))
+	if (view->sent == NULL)
 		return;
-	index = sentmap_at(&qp->snt, &s->sent, view->ack)->ev;
+	index = view->sent->ev;
 	if (!same_ev(s, qp, index, sack->entropy))
 		return;
 	heard_from(qp, now_ns, index, rtt_ns);
@@ -580,15 +581,13 @@ static void feed_window(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_q
 static void note_spurious(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt,
 	const struct view *view)
 {
-	const struct sent *sent;
+	const struct sent *sent = view->sent;
 
-	if (view->probe != NULL || (pkt->flags & MRC_PKT_RTX) != 0 ||
-		!s->proto.choice.sack_copies_rtx)
+	if (sent == NULL || __builtin_expect(sent->rtx == 0, 1))
+		return;
+	if ((pkt->flags & MRC_PKT_RTX) != 0 || !s->proto.choice.sack_copies_rtx)
 		return;
 	if (!sentmap_is_open(&qp->snt, &s->sent, view->ack))
-		return;
-	sent = sentmap_at(&qp->snt, &s->sent, view->ack);
-	if (sent->rtx == 0)
 		return;
 	s->counters.spurious_retransmits++;
 	pardon(s, qp, sent);
@@ -618,6 +617,8 @@ enum mrc_drop loss_sack(
 	if (drop != MRC_KEEP)
 		return drop;
 	s->counters.rx_sack++;
+	if (view.probe == NULL && sentmap_covers(&qp->snt, view.ack))
+		view.sent = sentmap_at(&qp->snt, &s->sent, view.ack);
 	if (view.probe != NULL)
 		rtt_ns = now_ns - view.probe->sent_ns;
 	else

@@ -23,7 +23,9 @@
 #define SENTMAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "mrc_limits.h"
 #include "mrc_psn.h"
@@ -54,6 +56,13 @@ struct sent {
 	uint8_t flags;    /* enum sent_flag */
 	uint32_t total;   /* nominal bytes of all PSNs up to and including this one, modulo 2^32 */
 };
+
+/* It is written as three words by sentmap_run_add. */
+_Static_assert(sizeof(struct sent) == 24 && offsetof(struct sent, prev) == 8 &&
+		       offsetof(struct sent, size) == 12 && offsetof(struct sent, slot) == 14 &&
+		       offsetof(struct sent, ev) == 16 && offsetof(struct sent, total) == 20 &&
+		       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	"layout of struct sent");
 
 struct sent_chunk {
 	uint64_t open[2];  /* sent and not acknowledged */
@@ -200,14 +209,13 @@ static inline uint32_t sentmap_run_chain(const struct sent_run *run, uint16_t ev
 static inline void sentmap_run_add(struct sent_run *run, const struct sent *sent)
 {
 	uint32_t prev = sentmap_run_chain(run, sent->ev);
+	uint64_t words[3];
 
 	run->total += sent->size;
-	*run->sent++ = (struct sent){.sent_ns = sent->sent_ns,
-		.prev = prev,
-		.size = sent->size,
-		.slot = sent->slot,
-		.ev = sent->ev,
-		.total = run->total};
+	words[0] = sent->sent_ns;
+	words[1] = prev | (uint64_t)sent->size << 32 | (uint64_t)sent->slot << 48;
+	words[2] = sent->ev | (uint64_t)run->total << 32;
+	memcpy(run->sent++, words, sizeof(words));
 	run->next = mrc_psn_add(run->next, 1);
 }
 

@@ -46,6 +46,8 @@ uint64_t mrc_sched_retry_wait_ns(
 
 static uint64_t qp_wait_ns(const struct mrc_sched *s, const struct mrc_sched_qp *qp)
 {
+	if (__builtin_expect(qp->retries == 0, 1))
+		return qp->timeout_ns;
 	return wait_ns(
 		qp->timeout_ns, qp->linear_cnt, qp->retries, s->proto.choice.timeout_cap_exp);
 }
@@ -71,7 +73,9 @@ static void arm(struct mrc_sched *s, struct mrc_sched_qp *qp)
 	qp->wake_ns = at;
 	if (at == WHEEL_NEVER)
 		wheel_remove(&s->wheel, &qp->timer);
-	else if (!wheel_armed(&qp->timer) || qp->timer.at_ns > at)
+	else if (!wheel_armed(&qp->timer))
+		wheel_insert(&s->wheel, &qp->timer, at);
+	else if (qp->timer.at_ns > at)
 		timer_set(s, &qp->timer, at);
 }
 
