@@ -6,6 +6,7 @@
  * asks for is refused (NAK and QP error).
  */
 #include "engine.h"
+#include "sack.h"
 
 #include <string.h>
 

@@ -10,6 +10,7 @@
  * reason belong to exactly one packet.
  */
 #include "engine.h"
+#include "sack.h"
 
 enum {
 	GAP_WORDS = 16,     /* words of the receive map looked at for the next gap */
