@@ -121,6 +121,7 @@ struct path {
 	struct wheel_node timer;           /* entropy value probes */
 	uint64_t heard_ns[MRC_MAX_PLANES]; /* when an answer last named a packet of the plane */
 	uint64_t slow_ns[MRC_MAX_PLANES];  /* slowest round trip of the plane, slowly forgotten */
+	uint64_t fast_ns;                  /* lowest round trip of all; 0: none yet */
 	uint64_t shuffle_ns; /* an overtaken packet is given this long; 0: the path keeps order */
 	uint64_t widen_ns;   /* that does not grow again before */
 	uint32_t refs;
@@ -658,6 +659,10 @@ void loss_declare(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 /* A verdict by path order was false (the packet left on ev), or right (trust.c). */
 void trust_less(const struct mrc_sched *s, struct mrc_sched_qp *qp, uint16_t ev);
 void trust_more(struct mrc_sched_qp *qp);
+/* An answer came sooner after the copy left than anything ever came back: the first transmission
+ * arrived. That the trigger left before a copy, which may overtake it, is only a doubt. */
+bool trust_too_soon(
+	const struct mrc_sched *s, const struct mrc_sched_qp *qp, const struct sent *sent);
 
 void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 /* A plane of the path went down, here or there: its QPs look at what is in flight. */
@@ -679,6 +684,7 @@ bool probe_send(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, struct mrc_txbuf *buf);
 void probe_forget(struct mrc_sched_qp *qp);
 uint64_t probe_wait_ns(const struct mrc_sched_qp *qp);
+uint64_t probe_gap_ns(const struct mrc_sched_qp *qp);
 /* After which silence counts as an answer. */
 uint64_t probe_overdue_ns(const struct mrc_sched_qp *qp);
 uint64_t probe_slowest_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t div);
@@ -701,6 +707,8 @@ static inline void timer_packet_sent(struct mrc_sched *s, uint64_t now_ns, struc
 	timer_packets_sent(s, now_ns, qp, false);
 }
 void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
+/* A probe was answered: what is in flight is looked at again. */
+void timer_probed(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 /* Before timer_progress, which brings the wheel up to date. */
 void timer_acked(uint64_t now_ns, struct mrc_sched_qp *qp);
 void timer_pause(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t ns);

@@ -215,7 +215,7 @@ static void suspect_before(struct mrc_sched *s, struct mrc_sched_qp *qp, const s
 
 		if (sent->rtx != 0)
 			break;
-		if (sent->sent_ns < probe->sent_ns) {
+		if (sent->sent_ns + probe_gap_ns(qp) < probe->sent_ns) {
 			suspect_chain(s, qp, at);
 			break;
 		}
@@ -286,7 +286,7 @@ static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_
 	if ((sent->flags & SENT_SUSPECT) != 0 && order_tells(qp, view, sent))
 		*cause_out = LOSS_ORDER;
 	else if (probe != NULL && !view->overtook && sent->ev == probe->ev &&
-		 sent->sent_ns + qp->path->shuffle_ns < probe->sent_ns)
+		 sent->sent_ns + probe_gap_ns(qp) + qp->path->shuffle_ns < probe->sent_ns)
 		*cause_out = LOSS_PROBE;
 	else if (view->wait_ns != 0 && sent->sent_ns + lead_ns(qp, view, sent) <= view->sent_ns)
 		*cause_out = LOSS_PROBE; /* overdue even on its own path when the trigger left */
@@ -372,11 +372,13 @@ static bool ack_psn(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn,
 	case SENT_WAS_DONE:
 		return false;
 	case SENT_WAS_FLYING:
-		/* The answer tells of a time before the copy left: the first one arrived. */
 		if (__builtin_expect(sent->rtx != 0, 0) && sent_ns != 0) {
-			if (sent_ns < sent->sent_ns) {
+			if (trust_too_soon(s, qp, sent)) {
 				s->counters.spurious_retransmits++;
 				pardon(s, qp, sent);
+			} else if (sent_ns < sent->sent_ns) {
+				if (sent->flags & SENT_BY_ORDER)
+					trust_less(s, qp, sent->ev);
 			} else if (sent->flags & SENT_BY_ORDER) {
 				trust_more(qp);
 			}
@@ -522,6 +524,8 @@ static void heard_from(struct mrc_sched_qp *qp, uint64_t now_ns, uint32_t index,
 		*slow_ns = rtt_ns;
 	else
 		*slow_ns -= (*slow_ns - rtt_ns) / 2048;
+	if (__builtin_expect(rtt_ns < qp->path->fast_ns || qp->path->fast_ns == 0, 0))
+		qp->path->fast_ns = rtt_ns;
 }
 
 /* Tells the path what its packet met. */
@@ -647,6 +651,8 @@ enum mrc_drop loss_sack(
 	}
 	if (nb != 0)
 		timer_progress(s, now_ns, qp);
+	else if (view.probe != NULL)
+		timer_probed(s, now_ns, qp);
 	else
 		timer_packet_sent(s, now_ns, qp);
 	req_wake(s, qp);

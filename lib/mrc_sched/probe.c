@@ -12,6 +12,7 @@
 
 enum {
 	LOOK_MAX = 256, /* packets looked at per call */
+	FEW_OPEN = 8,   /* packets: a SACK is owed for four, the others are copies */
 };
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -46,6 +47,12 @@ uint64_t probe_wait_ns(const struct mrc_sched_qp *qp)
 		return wait;
 	least = qp->srtt_ns + qp->srtt_ns / 4;
 	return min_u64(wait, least > half ? least : half);
+}
+
+/* A probe is short and may pass a packet that left just before it. */
+uint64_t probe_gap_ns(const struct mrc_sched_qp *qp)
+{
+	return qp->srtt_ns / 16;
 }
 
 /* To convict for silence may be wrong: later. */
@@ -88,13 +95,14 @@ static struct probe *probe_free(struct mrc_sched_qp *qp, uint32_t nb)
 	return NULL;
 }
 
-/* Is some probe out and nothing was heard since? */
-static bool silent(const struct mrc_sched_qp *qp)
+/* Is some probe out for a round trip and nothing was heard since? */
+static bool silent(const struct mrc_sched_qp *qp, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < NB_PROBES; i++) {
 		const struct probe *probe = &qp->probes[i];
 
-		if (probe->state == PROBE_SENT && probe->sent_ns >= qp->answer_ns)
+		if (probe->state == PROBE_SENT && probe->sent_ns >= qp->answer_ns &&
+			now_ns - probe->sent_ns >= qp->srtt_ns)
 			return true;
 	}
 	return false;
@@ -280,17 +288,23 @@ static uint64_t next_look(
  * Nothing follows the last packet, so only a probe behind it can tell of it, and of all before it.
  * Path order needs no wait: it goes along with the first one that is asked about.
  */
-static void ask_tail(struct mrc_sched *s, struct mrc_sched_qp *qp)
+static void ask_tail(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	mrc_psn_t last = mrc_psn_add(qp->snt.next, -1);
-	uint16_t ev;
+	const struct sent *sent;
+	uint64_t at;
 
 	if (qp->sq_cur != qp->sq_tail || !sentmap_is_open(&qp->snt, &s->sent, last) ||
 		sentmap_is_lost(&qp->snt, &s->sent, last))
 		return;
-	ev = sentmap_at(&qp->snt, &s->sent, last)->ev;
-	if (probe_on(qp, ev) == NULL && !denied(qp, ev))
-		(void)ask(s, qp, ev, NB_PROBES - 1);
+	sent = sentmap_at(&qp->snt, &s->sent, last);
+	at = time_add(sent->sent_ns, probe_gap_ns(qp));
+	if (probe_on(qp, sent->ev) != NULL || denied(qp, sent->ev))
+		return;
+	if (now_ns >= at)
+		(void)ask(s, qp, sent->ev, NB_PROBES - 1);
+	else
+		qp->probe_ns = min_u64(qp->probe_ns, at);
 }
 
 /*
@@ -338,10 +352,12 @@ void probe_gone_look(struct mrc_sched *s, uint64_t now_ns)
 		LIST_OWNER(l, struct path, link)->gone = false;
 }
 
-/* Do new packets leave? */
+/* Do new packets leave, and bring answers? Not before what is lost was sent again; and with so few
+ * in flight that no SACK is owed, a copy that is trimmed again and again leaves the others without
+ * a word. */
 static bool more_follows(const struct mrc_sched_qp *qp)
 {
-	return qp->sq_cur != qp->sq_tail &&
+	return qp->sq_cur != qp->sq_tail && qp->snt.nb_lost == 0 && qp->snt.nb_open >= FEW_OPEN &&
 	       (uint32_t)mrc_psn_diff(qp->snt.next, qp->snt.una) < qp->tx_window;
 }
 
@@ -350,13 +366,13 @@ static void look_overdue(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 {
 	uint64_t wait_ns = probe_wait_ns(qp), overdue_ns = probe_overdue_ns(qp);
 	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
-	bool follows = more_follows(qp);
+	bool follows = more_follows(qp), first = true;
 	uint32_t dead;
 
 	qp->probe_ns = WHEEL_NEVER;
 	if (!s->cfg.probes)
 		return;
-	if (silent(qp) && !another_round(now_ns, qp, overdue_ns))
+	if (silent(qp, now_ns) && !another_round(now_ns, qp, overdue_ns))
 		return;
 	dead = dead_planes(s, qp, now_ns, overdue_ns);
 	for (uint32_t i = 0; i < LOOK_MAX && mrc_psn_lt(psn, qp->snt.next); i++) {
@@ -368,13 +384,14 @@ static void look_overdue(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 			 * new packets follow, path order tells of it for nothing. */
 			if (sent->rtx == 0 || follows)
 				break;
-		} else if (i == 0 || (sent->flags & SENT_LACKED) != 0) {
+		} else if (first || (sent->flags & SENT_LACKED) != 0) {
 			/* The walk of the bitmaps takes several SACKs: that one is late says
 			 * little. */
 			if (!suspect(s, now_ns, qp, psn, dead, overdue_ns))
 				break;
-			if (i == 0)
-				ask_tail(s, qp);
+			if (first)
+				ask_tail(s, now_ns, qp);
+			first = false;
 		}
 		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
 	}

@@ -455,7 +455,8 @@ enum req_result req_send_lost(
 	wqe = sq_at(qp, at);
 	nr = (uint32_t)mrc_psn_diff(psn, wqe->first_psn) & MRC_PSN_MASK;
 	MRC_ASSERT(nr < wqe->nb_pkts && (int32_t)(at - qp->sq_done) >= 0);
-	if (nr + 1 == wqe->nb_pkts || mrc_psn_eq(mrc_psn_add(psn, 1), qp->snt.next))
+	if (nr + 1 == wqe->nb_pkts || mrc_psn_eq(mrc_psn_add(psn, 1), qp->snt.next) ||
+		mrc_psn_eq(psn, qp->ask_psn))
 		flags |= MRC_PKT_ACKREQ;
 	if (!put_again(s, now_ns, qp, wqe, nr, flags, ev, buf))
 		return lost_region(s, now_ns, qp, at);

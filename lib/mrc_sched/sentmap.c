@@ -126,7 +126,8 @@ void sentmap_resend(
 	sent->sent_ns = now_ns;
 	sent->prev = SENT_NO_PREV;
 	sent->ev = ev;
-	sent->flags = sent->flags & SENT_SUSPECT ? SENT_BY_ORDER : 0;
+	sent->flags = (sent->flags & SENT_SUSPECT ? SENT_BY_ORDER : 0) |
+		      (sent->flags & SENT_NACKED ? SENT_BY_NACK : 0);
 	if (sent->rtx < UINT8_MAX)
 		sent->rtx++;
 }

@@ -112,7 +112,8 @@ void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, 
 		qp->rto_ns = time_add(now_ns, qp_wait_ns(s, qp));
 		changed = true;
 	}
-	if (qp->probe_ns == WHEEL_NEVER && s->cfg.probes && qp->retries == 0) {
+	if (qp->probe_ns == WHEEL_NEVER && s->cfg.probes &&
+		(qp->retries == 0 || qp->suspect_ns == 0)) {
 		qp->probe_ns = time_add(now_ns, probe_wait_ns(qp));
 		changed = true;
 	}
@@ -142,6 +143,15 @@ static uint64_t ask_wait_ns(const struct mrc_sched *s, const struct mrc_sched_qp
 			wait = slow_ns - qp->srtt_ns;
 	}
 	return wait >= qp->timeout_ns >> qp->nb_asked ? qp->timeout_ns : wait << qp->nb_asked;
+}
+
+void timer_probed(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
+{
+	timer_packet_sent(s, now_ns, qp);
+	if (qp->probe_ns == WHEEL_NEVER || qp->snt.nb_open == 0)
+		return;
+	qp->probe_ns = now_ns;
+	arm(s, qp);
 }
 
 /* spec */
@@ -248,13 +258,41 @@ static bool heard_late(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp
 	return true;
 }
 
+/*
+ * What left since the last progress, because a NACK or a SACK asked for it, has its own time to be
+ * answered. (With a window of one packet that a
+ * full queue trims again and again each NACK is an answer, and no progress.) The schedule of what
+ * an expiry sent again is its own. Returns when the oldest of what is in flight is due, 0 for now.
+ */
+/* spec */
+static uint64_t copies_due(const struct mrc_sched *s, const struct mrc_sched_qp *qp, mrc_psn_t psn)
+{
+	uint64_t oldest_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < EXPIRE_BATCH && mrc_psn_lt(psn, qp->snt.next); i++) {
+		const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
+
+		if (qp->suspect_ns != 0 && (sent->flags & SENT_BY_NACK) == 0)
+			return 0;
+		oldest_ns = earlier(oldest_ns, sent->sent_ns);
+		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
+	}
+	return oldest_ns == UINT64_MAX ? 0 : time_add(oldest_ns, qp_wait_ns(s, qp));
+}
+
 static void rto_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
 	bool per_packet = (qp->flags & QPF_PER_PACKET) != 0;
+	uint64_t due_ns;
 
 	if (per_packet && own_deadline(s, qp, psn) > now_ns && mrc_psn_lt(psn, qp->snt.next)) {
 		qp->rto_ns = own_deadline(s, qp, psn);
+		return;
+	}
+	due_ns = per_packet ? 0 : copies_due(s, qp, psn);
+	if (due_ns > now_ns) {
+		qp->rto_ns = due_ns;
 		return;
 	}
 	if (heard_late(s, now_ns, qp))
@@ -278,6 +316,17 @@ static void rto_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 }
 
 /*
+ * The packet was NACKed and sent again for longer than its timer ran, and the SACK of its last copy
+ * has just come: the transport ACK is a packet behind it. Returns until when it may stay away.
+ */
+static uint64_t ack_follows_ns(const struct mrc_sched_qp *qp)
+{
+	if (mrc_psn_lt(qp->ask_psn, qp->edge_psn))
+		return 0; /* the left edge has moved since */
+	return time_add(qp->answer_ns, earlier(probe_overdue_ns(qp), qp->timeout_ns));
+}
+
+/*
  * The schedule says when a retry counts. While the peer is heard (the repeat is answered by a SACK,
  * and only the transport ACK is missing) the question is repeated after each plain timeout besides,
  * so that a schedule that has begun to double does not prolong the stall.
@@ -293,6 +342,10 @@ static void ask_fired(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp 
 	/* Not delivered yet: the next progress starts the timer again. */
 	if (!ack_missing(qp))
 		return;
+	if (now_ns >= due_ns && ack_follows_ns(qp) > now_ns) {
+		qp->ask_ns = ack_follows_ns(qp);
+		return;
+	}
 	if (now_ns >= due_ns) {
 		s->counters.timeouts++;
 		if (!timer_count_retry(s, now_ns, qp))
