@@ -38,7 +38,7 @@ def variants():
 
 def times_of(runs):
     """(median, P99) in unloaded round trips, how many."""
-    times = sorted(t / (1000 * r["rtt_us"]) for r in runs for t, _ in r["repair"]["list_ns"])
+    times = sorted(t / (1000 * r["rtt_us"]) for r in runs for t, *_ in r["repair"]["list_ns"])
     at = [times[min(len(times) - 1, int(len(times) * q))] if times else 0 for q in (0.5, 0.99)]
     return at[0], at[1], len(times)
 

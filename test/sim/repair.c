@@ -22,7 +22,7 @@ struct departure {
 
 struct repair {
 	struct departure *kept; /* KEPT per host */
-	double *repair_ns, *next_ns;
+	double *repair_ns, *next_ns, *at_us;
 	uint32_t nb, cap;
 	uint64_t nb_forgotten;
 };
@@ -44,6 +44,7 @@ void sim_repair_destroy(struct sim *sim)
 	free(r->kept);
 	free(r->repair_ns);
 	free(r->next_ns);
+	free(r->at_us);
 	free(r);
 	sim->repair = NULL;
 }
@@ -107,13 +108,15 @@ static uint64_t next_after(const struct sim *sim, uint32_t host, const struct de
 	return 0;
 }
 
-static void add(struct repair *r, uint64_t repair_ns, uint64_t next_ns)
+static void add(struct repair *r, uint64_t at_ns, uint64_t repair_ns, uint64_t next_ns)
 {
 	if (r->nb == r->cap) {
 		r->cap = r->cap != 0 ? 2 * r->cap : 1024;
 		r->repair_ns = realloc(r->repair_ns, r->cap * sizeof(double));
 		r->next_ns = realloc(r->next_ns, r->cap * sizeof(double));
+		r->at_us = realloc(r->at_us, r->cap * sizeof(double));
 	}
+	r->at_us[r->nb] = (double)at_ns / 1000;
 	r->repair_ns[r->nb] = (double)repair_ns;
 	r->next_ns[r->nb++] = (double)next_ns;
 }
@@ -133,7 +136,7 @@ void sim_repair_came(struct sim_host *h, const struct mrc_fabric_pkt *pkt)
 	if (!is_at(d, view.dqpn, view.psn.v) || !d->sent_again)
 		return;
 	d->sent_again = false;
-	add(sim->repair, sim->now_ns - d->at_ns, next_after(sim, from, d));
+	add(sim->repair, d->at_ns, sim->now_ns - d->at_ns, next_after(sim, from, d));
 }
 
 json_t *sim_repair_result(struct sim *sim)
@@ -142,7 +145,8 @@ json_t *sim_repair_result(struct sim *sim)
 	json_t *list = json_array(), *out;
 
 	for (uint32_t i = 0; i < r->nb; i++)
-		json_array_append_new(list, json_pack("[f,f]", r->repair_ns[i], r->next_ns[i]));
+		json_array_append_new(
+			list, json_pack("[f,f,f]", r->repair_ns[i], r->next_ns[i], r->at_us[i]));
 	out = json_pack("{s:o,s:I}", "list_ns", list, "forgotten", (json_int_t)r->nb_forgotten);
 	json_object_set_new(out, "repair_ns", sim_spread(r->repair_ns, r->nb));
 	json_object_set_new(out, "next_ns", sim_spread(r->next_ns, r->nb));
