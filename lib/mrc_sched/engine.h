@@ -125,6 +125,7 @@ struct path {
 	uint64_t shuffle_ns; /* an overtaken packet is given this long; 0: the path keeps order */
 	uint64_t widen_ns;   /* that does not grow again before */
 	uint32_t refs;
+	uint16_t heard_ev; /* entropy value of the last answer that named a packet */
 	uint8_t ttl;
 	bool gone; /* a plane went down: its QPs are to look at what is in flight */
 };

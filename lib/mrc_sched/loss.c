@@ -518,6 +518,7 @@ static void heard_from(struct mrc_sched_qp *qp, uint64_t now_ns, uint32_t index,
 	uint64_t *slow_ns = &qp->path->slow_ns[plane];
 
 	qp->path->heard_ns[plane] = now_ns;
+	qp->path->heard_ev = (uint16_t)index;
 	if (rtt_ns == MRC_NSCC_NO_RTT)
 		return;
 	if (rtt_ns > *slow_ns)

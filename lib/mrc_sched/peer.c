@@ -200,6 +200,7 @@ struct path *path_get(struct mrc_sched *s, uint64_t now_ns, const struct mrc_gid
 	memset(path->slow_ns, 0, sizeof(path->slow_ns));
 	path->shuffle_ns = path->widen_ns = path->fast_ns = 0;
 	path->gone = false;
+	path->heard_ev = 0;
 	path->timer.kind = TIMER_PATH;
 	for (uint32_t p = 0; p < s->cfg.nb_planes; p++)
 		make_template(s, path, p);

@@ -186,22 +186,22 @@ static bool denied(const struct mrc_sched_qp *qp, uint16_t ev)
 	return mrc_ev_state(qp->path->evs, ev) == MRC_EV_DENIED;
 }
 
-/* One packet that waits too long. False: no probe could be had for it. */
-static bool suspect(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, mrc_psn_t psn,
+/* Does a packet wait on a path from which nothing comes back: the plane is dead, or a probe that
+ * left behind it is overdue? */
+static bool went_nowhere(struct mrc_sched_qp *qp, uint64_t now_ns, const struct sent *sent,
 	uint32_t dead, uint64_t wait_ns)
 {
-	const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
-	struct probe *probe = probe_on(qp, sent->ev);
+	const struct probe *probe = probe_on(qp, sent->ev);
 
-	if ((dead >> mrc_ev_get(qp->path->evs, sent->ev)->plane & 1) != 0 || denied(qp, sent->ev) ||
-		(probe != NULL && overdue(qp, probe, now_ns, wait_ns) &&
-			probe->sent_ns > sent->sent_ns)) {
-		loss_declare(s, now_ns, qp, psn, LOSS_TIMEOUT);
-		return true;
-	}
-	if (probe != NULL)
-		return true;
-	return ask(s, qp, sent->ev, NB_PROBES - 1);
+	return (dead >> mrc_ev_get(qp->path->evs, sent->ev)->plane & 1) != 0 ||
+	       (probe != NULL && overdue(qp, probe, now_ns, wait_ns) &&
+		       probe->sent_ns > sent->sent_ns);
+}
+
+/* Has a probe out on the path of a packet. False: none could be had. */
+static bool ask_about(struct mrc_sched *s, struct mrc_sched_qp *qp, const struct sent *sent)
+{
+	return probe_on(qp, sent->ev) != NULL || ask(s, qp, sent->ev, NB_PROBES - 1);
 }
 
 /* Probes that were not answered make room. */
@@ -216,26 +216,53 @@ static void drop_overdue(uint64_t now_ns, struct mrc_sched_qp *qp, uint64_t wait
 	}
 }
 
-/*
- * A probe on another plane beside those that are out, so that "nothing comes back from there" can
- * be told from "nothing comes back at all" when no other packet is on its way.
- */
-static void witness(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint32_t dead)
+/* Planes of the entropy values that are asked about. */
+static uint32_t asked_planes(const struct mrc_sched_qp *qp)
 {
-	uint32_t asked = 0, planes, ev;
+	uint32_t planes = 0;
 
 	for (uint32_t i = 0; i < NB_PROBES; i++) {
 		if (qp->probes[i].state != PROBE_FREE)
-			asked |= UINT32_C(1) << mrc_ev_get(qp->path->evs, qp->probes[i].ev)->plane;
+			planes |= UINT32_C(1) << mrc_ev_get(qp->path->evs, qp->probes[i].ev)->plane;
 	}
-	/* Planes are asked already that differ, or none is. */
-	if (asked == 0 || (asked & (asked - 1)) != 0)
+	return planes;
+}
+
+/* Whom to call beside those that are asked: who answered last, and when that one is asked already
+ * or was called in vain, whose turn it is, on another plane if there is one. */
+static uint32_t choose_witness(
+	const struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint32_t dead)
+{
+	struct mrc_ev_set *evs = qp->path->evs;
+	uint32_t planes = path_usable(s, qp->path) & qp->fit_planes & ~dead;
+	uint32_t asked = asked_planes(qp), ev = qp->path->heard_ev;
+
+	if (qp->nb_mute == 0 && (planes >> mrc_ev_get(evs, ev)->plane & 1) != 0 &&
+		mrc_ev_state(evs, ev) == MRC_EV_GOOD && probe_on(qp, (uint16_t)ev) == NULL)
+		return ev;
+	if ((planes & ~asked) != 0)
+		planes &= ~asked;
+	return planes == 0 ? MRC_EV_NONE
+			   : mrc_ev_next(evs, &qp->path->cursor, now_ns, planes, MRC_EV_NONE);
+}
+
+/*
+ * A probe on another path beside those that are out, so that "nothing comes back from there" can be
+ * told from "nothing comes back at all" when no other packet is on its way: a plane may be dead, or
+ * one switch in each of them, and a window that is full of what was lost lets nothing else leave.
+ */
+static void witness(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint32_t dead)
+{
+	uint32_t asked = asked_planes(qp), ev;
+	bool differ = (asked & (asked - 1)) != 0;
+
+	if (asked == 0 || qp->probes[NB_PROBES - 1].state != PROBE_FREE)
 		return;
-	planes = path_usable(s, qp->path) & qp->fit_planes & ~asked & ~dead;
-	if (planes == 0)
+	/* Others answer all the time. */
+	if (differ && now_ns - qp->answer_ns < qp->srtt_ns / 4)
 		return;
-	ev = mrc_ev_next(qp->path->evs, &qp->path->cursor, now_ns, planes, MRC_EV_NONE);
-	if (ev != MRC_EV_NONE)
+	ev = choose_witness(s, now_ns, qp, dead);
+	if (ev != MRC_EV_NONE && probe_on(qp, (uint16_t)ev) == NULL)
 		(void)ask(s, qp, (uint16_t)ev, NB_PROBES);
 }
 
@@ -366,7 +393,7 @@ static void look_overdue(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 {
 	uint64_t wait_ns = probe_wait_ns(qp), overdue_ns = probe_overdue_ns(qp);
 	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
-	bool follows = more_follows(qp), first = true;
+	bool follows = more_follows(qp), first = true, full = false;
 	uint32_t dead;
 
 	qp->probe_ns = WHEEL_NEVER;
@@ -379,16 +406,24 @@ static void look_overdue(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 		const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
 
 		if (now_ns - sent->sent_ns < wait_ns) {
+			if (full)
+				break;
 			qp->probe_ns = min_u64(qp->probe_ns, time_add(sent->sent_ns, wait_ns));
 			/* What was not sent again left in turn; a copy says nothing of it. While
 			 * new packets follow, path order tells of it for nothing. */
 			if (sent->rtx == 0 || follows)
 				break;
+		} else if (went_nowhere(qp, now_ns, sent, dead, overdue_ns) ||
+			   ((first || (sent->flags & SENT_LACKED) != 0) && denied(qp, sent->ev))) {
+			loss_declare(s, now_ns, qp, psn, LOSS_TIMEOUT);
+			if (first)
+				ask_tail(s, now_ns, qp);
+			first = false;
 		} else if (first || (sent->flags & SENT_LACKED) != 0) {
 			/* The walk of the bitmaps takes several SACKs: that one is late says
 			 * little. */
-			if (!suspect(s, now_ns, qp, psn, dead, overdue_ns))
-				break;
+			if (!ask_about(s, qp, sent))
+				full = true;
 			if (first)
 				ask_tail(s, now_ns, qp);
 			first = false;

@@ -172,8 +172,11 @@ void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 		return;
 	}
 	qp->rto_ns = time_add(now_ns, qp_wait_ns(s, qp));
-	/* Also earlier than noted: the first packets left before any round trip was known. */
-	if (s->cfg.probes)
+	/* Also earlier than noted: the first packets left before any round trip was known. After an
+	 * expiry, which stops the questions, at once: what is left has waited long enough. */
+	if (s->cfg.probes && qp->suspect_ns != 0 && qp->probe_ns == WHEEL_NEVER)
+		qp->probe_ns = now_ns;
+	else if (s->cfg.probes)
 		qp->probe_ns = earlier(qp->probe_ns, time_add(now_ns, probe_wait_ns(qp)));
 	arm(s, qp);
 }

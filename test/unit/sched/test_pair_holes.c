@@ -269,6 +269,43 @@ static void witness_tells_a_dead_plane(void **state)
 	pair_destroy(p);
 }
 
+/*
+ * In each of four planes one of four paths dies, and the window is soon full of what was lost:
+ * every packet and every probe that is out is on a dead path. Who answered last is called as a
+ * witness, and what waits on the same paths goes along with the packets asked about; no timeout is
+ * needed.
+ */
+/* spec */
+static void witness_tells_dead_paths(void **state)
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+
+	pair_test_cfg(&cfg, "witness_tells_dead_paths", 175);
+	cfg.nb_planes = 4;
+	cfg.nb_evs = 16;
+	cfg.timeout = 14;
+	cfg.mem_len = 1u << 21;
+	p = pair_create(&cfg);
+	pair_load(p, PAIR_A, 0,
+		&(struct pair_load){.count = 100, .depth = 8, .min_len = 65536, .max_len = 65536});
+	pair_run(p, 100 * PAIR_US);
+	for (uint32_t ev = 0; ev < 4; ev++) {
+		const struct mrc_ev *dead = mrc_ev_get(p->hosts[PAIR_A][0].set, ev);
+
+		pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP,
+					  .dir = PAIR_A2B,
+					  .planes = 1u << dead->plane,
+					  .has_ev = true,
+					  .ev = dead->value});
+	}
+	pair_finish_faulty(p, 10 * PAIR_MS);
+	PAIR_EQ(p, PAIR_COUNTER(p, PAIR_A, timeouts), 0);
+	for (uint32_t ev = 0; ev < 4; ev++)
+		PAIR_EQ(p, mrc_ev_state(p->hosts[PAIR_A][0].set, ev), MRC_EV_ASSUMED_BAD);
+	pair_destroy(p);
+}
+
 /* Of two entropy values a copy takes the one that its trimmed packet did not. */
 /* spec */
 static void copies_avoid_the_nacked_path(void **state)
@@ -315,6 +352,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(copies_hide_no_older_packet),
 		cmocka_unit_test(tail_is_asked_with_the_oldest),
 		cmocka_unit_test(witness_tells_a_dead_plane),
+		cmocka_unit_test(witness_tells_dead_paths),
 		cmocka_unit_test(copies_avoid_the_nacked_path),
 	};
 
