@@ -45,11 +45,19 @@ struct ev_entry {
 	uint8_t plane;    /* copy of the value's */
 	uint8_t answered; /* ASSUMED_BAD: probes answered in a row */
 	uint16_t pos;     /* index in the array of its place */
+	bool late;        /* SKIP because of a doubt, not of a mark */
 	uint32_t marks;   /* nb_marks of the plane when it learned last */
 	/* SKIP: its earliest end. GOOD: end of the last SKIP. ASSUMED_BAD: next probe is due. */
 	uint64_t until_ns;
 	/* SKIP, GOOD: how long it rests. ASSUMED_BAD: what follows the next probe. */
 	uint64_t interval_ns;
+};
+
+/* How long the oldest packet of an entry has been missed. */
+struct ev_wait {
+	uint64_t oldest; /* the caller's name of it, UINT64_MAX = none yet */
+	uint64_t since_ns;
+	uint64_t told_ns; /* last mark or trim, 0 = none yet */
 };
 
 struct ev_event {
@@ -74,6 +82,7 @@ struct mrc_ev_set {
 	struct ev_plane planes[MRC_MAX_PLANES];
 	struct ev_entry *entries;
 	struct mrc_ev *evs;
+	struct ev_wait *waits;
 	uint16_t *bad;
 	uint16_t counts[MRC_MAX_PLANES][4]; /* by plane and bit number of the state */
 	struct ev_event events[EV_EVENTS];

@@ -110,7 +110,8 @@ void mrc_ev_destroy(struct mrc_ev_set *set);
  * after its last use (in one pass of 1024, at random, the order is drawn anew).
  * A SKIP entry that the walk meets is passed; one per call becomes GOOD by that, if its time is
  * over. Its time is nothing at first, and grows while it is marked again and others are not; what
- * is late rests for skip_ns from the last word of it. When more than half of a plane's entries are
+ * is late (and has no such time) rests for skip_ns from the last word of it, or until a mark or
+ * trim tells that it lives. When more than half of a plane's entries are
  * SKIP nothing is passed (congestion is everywhere, avoiding it is the window's task). Without any
  * GOOD or SKIP entry on a usable plane an ASSUMED_BAD one is used (prefer sending to silence),
  * never a DENIED one.
@@ -145,7 +146,7 @@ enum mrc_ev_feedback {
 	MRC_EV_FB_MARKED,      /* SACK with SKIP_ONCE */
 	MRC_EV_FB_ALWAYS_SKIP, /* SACK with ALWAYS_SKIP */
 	MRC_EV_FB_TRIMMED,     /* NACK TRIMMED (not last hop: that one gives no feedback) */
-	MRC_EV_FB_LATE,        /* a packet is overdue, but not judged lost yet */
+	MRC_EV_FB_LATE,        /* silent, and a packet overdue, but not judged lost yet */
 	MRC_EV_FB_LOST,        /* declared lost by order or distance, not trimmed */
 	MRC_EV_FB_TIMEOUT,     /* a timer expired for a packet on this EV */
 	MRC_EV_FB_PROBE_GOOD,  /* an EV probe was answered */
@@ -155,6 +156,15 @@ enum mrc_ev_feedback {
 
 void mrc_ev_feedback(
 	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_feedback what);
+
+/*
+ * A packet of this EV is missed, and it is the oldest in flight there. How long has the same one
+ * been missed, and no trim been told of (ns)? A path that is only slow goes on answering, so that
+ * another packet is its oldest soon; one that swallows everything does not.
+ * oldest: names the packet, not UINT64_MAX.
+ */
+uint64_t mrc_ev_silence_ns(
+	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, uint64_t oldest);
 
 /* The controller's word: GOOD or DENIED. Errors: MRC_ERR_INVAL. */
 int mrc_ev_set_state(

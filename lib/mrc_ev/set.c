@@ -133,15 +133,17 @@ int mrc_ev_create(
 {
 	struct mrc_ev_set *set;
 	size_t head = sizeof(*set);
-	size_t size;
+	size_t waits_at, size;
 	uint32_t nb_active;
 	uint8_t *mem;
 
 	if (!cfg_valid(cfg))
 		return MRC_ERR_INVAL;
 	nb_active = cfg->nb_active ? cfg->nb_active : cfg->nb_evs;
-	size = head + cfg->nb_evs * (sizeof(struct ev_entry) + sizeof(struct mrc_ev) +
-					    3 * sizeof(uint16_t));
+	waits_at = head + cfg->nb_evs * (sizeof(struct ev_entry) + sizeof(struct mrc_ev) +
+						3 * sizeof(uint16_t));
+	waits_at = (waits_at + 7) & ~(size_t)7;
+	size = waits_at + cfg->nb_evs * sizeof(struct ev_wait);
 	mem = env->alloc(env->ctx, size, 64);
 	if (mem == NULL)
 		return MRC_ERR_NOMEM;
@@ -164,6 +166,9 @@ int mrc_ev_create(
 	set->evs = (struct mrc_ev *)(set->entries + cfg->nb_evs);
 	memcpy(set->evs, cfg->evs, cfg->nb_evs * sizeof(*cfg->evs));
 	assign_arrays(set, (uint16_t *)(set->evs + cfg->nb_evs), nb_active);
+	set->waits = (struct ev_wait *)(mem + waits_at);
+	for (uint32_t i = 0; i < cfg->nb_evs; i++)
+		set->waits[i] = (struct ev_wait){.oldest = UINT64_MAX};
 	fill(set, cfg);
 	*set_out = set;
 	return MRC_OK;

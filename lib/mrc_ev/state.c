@@ -3,6 +3,7 @@
 #include "ev_set.h"
 
 #define REST_FORGET 16
+#define MARK_LATELY 4 /* times skip_ns: so long a mark tells that a path is slow, not dead */
 
 static void plane_resize(struct mrc_ev_set *set, uint32_t p, int by)
 {
@@ -110,6 +111,7 @@ static void skip_end(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
 
 	plane->walk[entry->pos] &= (uint16_t)~EV_SKIP_FLAG;
 	plane->nb_skip--;
+	entry->late = false;
 	entry->until_ns = now_ns;
 }
 
@@ -230,15 +232,41 @@ static void blame(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
 		mrc_ev_change(set, now_ns, index, MRC_EV_ASSUMED_BAD);
 }
 
-/* In doubt: rests until it is judged, or the word was not repeated for a while. */
+/* In doubt: rests until it is judged, heard of, or the word was not repeated for a while. What was
+ * marked lately is known to be slow, and its marks say how long it rests. */
 static void rest_late(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
 {
 	struct ev_entry *entry = &set->entries[index];
+	uint64_t told_ns = set->waits[index].told_ns;
+	bool marked_lately = told_ns != 0 && now_ns < told_ns + MARK_LATELY * set->skip_ns;
 
-	if (entry->state == MRC_EV_GOOD)
+	if (entry->state == MRC_EV_GOOD && entry->interval_ns == 0 && !marked_lately) {
 		mrc_ev_change(set, now_ns, index, MRC_EV_SKIP);
-	if (entry->state == MRC_EV_SKIP && entry->until_ns < now_ns + set->skip_ns)
+		entry->late = entry->state == MRC_EV_SKIP;
+	}
+	if (entry->late && entry->until_ns < now_ns + set->skip_ns)
 		entry->until_ns = now_ns + set->skip_ns;
+}
+
+/* A path in doubt is heard of: it lives, and what is said of it counts. */
+static void doubt_end(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
+{
+	struct ev_entry *entry = &set->entries[index];
+
+	mrc_ev_change(set, now_ns, index, MRC_EV_GOOD);
+	entry->until_ns = now_ns > set->skip_ns ? now_ns - set->skip_ns : 0;
+}
+
+uint64_t mrc_ev_silence_ns(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, uint64_t oldest)
+{
+	struct ev_wait *wait = &set->waits[index];
+
+	MRC_ASSERT(index < set->nb_evs);
+	if (wait->oldest != oldest) {
+		wait->oldest = oldest;
+		wait->since_ns = now_ns;
+	}
+	return now_ns - wait->since_ns;
 }
 
 static void probe_answered(
@@ -268,6 +296,10 @@ void mrc_ev_feedback(
 		break; /* data does not revive a bad path, only probes do; a SKIP runs its course */
 	case MRC_EV_FB_MARKED:
 	case MRC_EV_FB_TRIMMED:
+		set->waits[index].since_ns = now_ns;
+		set->waits[index].told_ns = now_ns;
+		if (entry->late)
+			doubt_end(set, now_ns, index);
 		if (entry->state != MRC_EV_GOOD || set->skip_max_ns == 0)
 			break;
 		if (learn_rest(set, now_ns, entry, what == MRC_EV_FB_TRIMMED))

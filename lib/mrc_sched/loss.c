@@ -13,6 +13,8 @@
  */
 #include "engine.h"
 
+#define SILENT_SHARE 8 /* of a round trip: no answer for so long, and a path is silent */
+
 /* What a SACK says, in PSNs. */
 struct view {
 	mrc_psn_t cack;
@@ -311,20 +313,27 @@ static uint64_t slowest_ns(const struct path *path, uint32_t plane)
 
 /*
  * Late, but not judged: even on the slowest path of its plane the answer would be here, and the
- * trigger of this one left later and came in time. The path rests at once. A wrong guess costs
- * nothing but its turn, while each turn of a dead path costs a packet until the loss is certain.
+ * trigger of this one left later and came in time. If nothing else was acknowledged on its path for
+ * a while either, the path is silent and not just slow: it rests at once, since each turn of a dead
+ * path costs a packet until the loss is certain. To rest a slow one would make the others late.
  */
-static void doubt(uint64_t now_ns, const struct mrc_sched_qp *qp, const struct view *view,
-	const struct sent *sent)
+static void doubt(const struct mrc_sched *s, uint64_t now_ns, const struct mrc_sched_qp *qp,
+	const struct view *view, mrc_psn_t psn)
 {
-	uint64_t age_ns = now_ns - sent->sent_ns;
-	uint32_t plane;
+	const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
+	struct mrc_ev_set *evs = qp->path->evs;
+	uint64_t age_ns = now_ns - sent->sent_ns, silence_ns;
 
-	if (age_ns <= qp->srtt_ns || view->wait_ns == 0 || sent->sent_ns >= view->sent_ns)
+	if (sent->rtx != 0 || view->wait_ns == 0 || sent->sent_ns >= view->sent_ns)
 		return;
-	plane = mrc_ev_get(qp->path->evs, sent->ev)->plane;
-	if (age_ns > slowest_ns(qp->path, plane) + 4 * qp->rttvar_ns)
-		mrc_ev_feedback(qp->path->evs, now_ns, sent->ev, MRC_EV_FB_LATE);
+	if (sent->prev != SENT_NO_PREV && sentmap_is_open(&qp->snt, &s->sent, mrc_psn(sent->prev)))
+		return; /* not the oldest there */
+	silence_ns =
+		mrc_ev_silence_ns(evs, now_ns, sent->ev, (uint64_t)qp->qpn << MRC_PSN_BITS | psn.v);
+	if (silence_ns < qp->srtt_ns / SILENT_SHARE || age_ns <= qp->srtt_ns)
+		return;
+	if (age_ns > slowest_ns(qp->path, mrc_ev_get(evs, sent->ev)->plane) + 4 * qp->rttvar_ns)
+		mrc_ev_feedback(evs, now_ns, sent->ev, MRC_EV_FB_LATE);
 }
 
 /* Judges what the bitmap covers. */
@@ -346,7 +355,7 @@ static void judge(
 		if (convict(qp, view, psn, sent, distance, &cause))
 			loss_declare(s, now_ns, qp, psn, cause);
 		else
-			doubt(now_ns, qp, view, sent);
+			doubt(s, now_ns, qp, view, psn);
 		psn = sentmap_next_flying(&qp->snt, &s->sent, mrc_psn_add(psn, 1));
 	}
 }

@@ -205,14 +205,12 @@ static void revived_with_a_clean_sheet(void **state)
 	rig_close();
 }
 
-/* In doubt: not used until T after the last word, and a mark does not shorten it. */
+/* In doubt: not used until T after the last word. */
 static void late_ones_rest(void **state)
 {
 	rig_open(8);
-	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_MARKED);
 	for (uint32_t word = 0; word < 3; word++) {
 		mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_LATE);
-		mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_MARKED);
 		for (uint32_t i = 0; i < 99; i++, rig.now += T / 100)
 			assert_int_not_equal(next(), 3);
 		assert_int_equal(state_of(3), MRC_EV_SKIP);
@@ -226,6 +224,42 @@ static void late_ones_rest(void **state)
 	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_LOST);
 	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_LATE);
 	assert_int_equal(state_of(3), MRC_EV_ASSUMED_BAD);
+	rig_close();
+}
+
+/* A mark or a trim ends the doubt: the path lives, and rests as its marks say. For a while what is
+ * late there is late because of a queue. */
+static void marks_end_the_doubt(void **state)
+{
+	rig_open(8);
+	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_LATE);
+	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_TRIMMED);
+	assert_int_equal(state_of(3), MRC_EV_SKIP);
+	rig.now += 5 * T / 2; /* its first rest: eight times a quarter */
+	for (uint32_t i = 0; i < 16; i++)
+		next();
+	assert_int_equal(state_of(3), MRC_EV_GOOD);
+	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_LATE);
+	assert_int_equal(state_of(3), MRC_EV_GOOD);
+	mrc_ev_feedback(rig.set, rig.now, 4, MRC_EV_FB_LATE);
+	assert_int_equal(state_of(4), MRC_EV_SKIP);
+	rig_close();
+}
+
+/* Silence lasts as long as the same packet is the oldest one, and no trim was told of. */
+static void silence_is_the_same_packet_missed(void **state)
+{
+	rig_open(4);
+	rig.now += T;
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now, 1, 0), 0);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + T, 1, 0), T);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + T, 2, 0), 0);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 2 * T, 1, 7), 0);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 3 * T, 1, 7), T);
+	mrc_ev_feedback(rig.set, rig.now + 3 * T, 1, MRC_EV_FB_TRIMMED);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 5 * T, 1, 7), 2 * T);
+	mrc_ev_feedback(rig.set, rig.now + 5 * T, 1, MRC_EV_FB_GOOD);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 6 * T, 1, 7), 3 * T);
 	rig_close();
 }
 
@@ -263,6 +297,8 @@ int main(void)
 		cmocka_unit_test(rest_is_broken_when_nothing_else_is_left),
 		cmocka_unit_test(revived_with_a_clean_sheet),
 		cmocka_unit_test(late_ones_rest),
+		cmocka_unit_test(marks_end_the_doubt),
+		cmocka_unit_test(silence_is_the_same_packet_missed),
 		cmocka_unit_test(late_is_better_than_none),
 	};
 
