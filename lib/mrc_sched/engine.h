@@ -689,6 +689,7 @@ uint64_t probe_gap_ns(const struct mrc_sched_qp *qp);
 /* After which silence counts as an answer. */
 uint64_t probe_overdue_ns(const struct mrc_sched_qp *qp);
 uint64_t probe_slowest_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t div);
+uint64_t path_slowest_ns(const struct path *path, uint32_t plane);
 uint64_t probe_patience_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t wait_ns);
 
 /* ---- timers.c ---- */

@@ -301,16 +301,6 @@ static bool convict(const struct mrc_sched_qp *qp, const struct view *view, mrc_
 	return true;
 }
 
-/* Slowest round trip of a plane; when no answer told of it yet, that of any plane. */
-static uint64_t slowest_ns(const struct path *path, uint32_t plane)
-{
-	uint64_t slow_ns = path->slow_ns[plane];
-
-	for (uint32_t p = 0; slow_ns == 0 && p < MRC_MAX_PLANES; p++)
-		slow_ns = path->slow_ns[p];
-	return slow_ns;
-}
-
 /*
  * Late, but not judged: even on the slowest path of its plane the answer would be here, and the
  * trigger of this one left later and came in time. If nothing else was acknowledged on its path for
@@ -328,11 +318,11 @@ static void doubt(const struct mrc_sched *s, uint64_t now_ns, const struct mrc_s
 		return;
 	if (sent->prev != SENT_NO_PREV && sentmap_is_open(&qp->snt, &s->sent, mrc_psn(sent->prev)))
 		return; /* not the oldest there */
-	silence_ns =
-		mrc_ev_silence_ns(evs, now_ns, sent->ev, (uint64_t)qp->qpn << MRC_PSN_BITS | psn.v);
+	silence_ns = mrc_ev_silence_ns(evs, now_ns, sent->ev, (uint64_t)qp->qpn << 24 | psn.v);
 	if (silence_ns < qp->srtt_ns / SILENT_SHARE || age_ns <= qp->srtt_ns)
 		return;
-	if (age_ns > slowest_ns(qp->path, mrc_ev_get(evs, sent->ev)->plane) + 4 * qp->rttvar_ns)
+	if (age_ns >
+		path_slowest_ns(qp->path, mrc_ev_get(evs, sent->ev)->plane) + 4 * qp->rttvar_ns)
 		mrc_ev_feedback(evs, now_ns, sent->ev, MRC_EV_FB_LATE);
 }
 

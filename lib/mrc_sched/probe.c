@@ -120,6 +120,16 @@ uint64_t probe_slowest_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t d
 	return path->slow_ns[plane] + path->slow_ns[plane] / div + 4 * qp->rttvar_ns;
 }
 
+/* Slowest round trip of a plane; when no answer told of it yet, that of any plane. */
+uint64_t path_slowest_ns(const struct path *path, uint32_t plane)
+{
+	uint64_t slow_ns = path->slow_ns[plane];
+
+	for (uint32_t p = 0; slow_ns == 0 && p < MRC_MAX_PLANES; p++)
+		slow_ns = path->slow_ns[p];
+	return slow_ns;
+}
+
 /*
  * How long an answer of this entropy value may stay away: its plane may be much slower than the
  * others that have answered so far.
@@ -258,8 +268,8 @@ static void witness(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 
 	if (asked == 0 || qp->probes[NB_PROBES - 1].state != PROBE_FREE)
 		return;
-	/* Others answer all the time. */
-	if (differ && now_ns - qp->answer_ns < qp->srtt_ns / 4)
+	/* Others answer all the time, or none ever did. */
+	if (differ && (qp->srtt_ns == 0 || now_ns - qp->answer_ns < qp->srtt_ns / 4))
 		return;
 	ev = choose_witness(s, now_ns, qp, dead);
 	if (ev != MRC_EV_NONE && probe_on(qp, (uint16_t)ev) == NULL)
