@@ -30,7 +30,7 @@ static const char usage[] =
 	"  --windows  how many in all (19)      --run      length of one (500ms)\n"
 	"  --payload  bytes per raw packet (what the workload's packets carry)\n"
 	"  --io-len   frame length of raw-io (64)\n"
-	"  --sync     a file that two processes share, each with one endpoint\n"
+	"  --sync     a new file that two processes share, each with one endpoint; both need it\n"
 	"  --json     every window as one JSON document\n"
 	"Exit status: 0 measured, 1 it could not be, 2 usage.\n";
 

@@ -96,6 +96,10 @@ static int shared_make(struct mrc_perf_host *host, const char *sync, char *reaso
 	int fd = -1, flags = MAP_SHARED | MAP_ANONYMOUS;
 	void *mem;
 
+	if (sync == NULL && host->cfg.nb_endpoints == 1)
+		return mrc_refuse(reason,
+			"--sync is missing: with one endpoint in the file both processes need "
+			"\"--sync PATH\", the same new file");
 	if (sync != NULL) {
 		fd = open(sync, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 		if (fd < 0 || ftruncate(fd, (off_t)len) != 0) {
@@ -111,6 +115,12 @@ static int shared_make(struct mrc_perf_host *host, const char *sync, char *reaso
 	if (mem == MAP_FAILED)
 		return mrc_refuse(reason, "no memory to share: %s", strerror(errno));
 	host->shared = mem;
+	/* A side opens the file before it answers the other one, which is ready only after that. */
+	if (atomic_load(&host->shared->nb_ready) != 0)
+		return mrc_refuse(reason,
+			"--sync %s: left over from an earlier run; remove it and start both sides "
+			"again",
+			sync);
 	return MRC_OK;
 }
 
@@ -140,6 +150,8 @@ int mrc_perf_host_open(struct mrc_perf_host *host, const char *path, const char 
 	rc = mrc_oob_open(&host->oob, &host->cfg.oob, stop, reason_out);
 	if (rc == MRC_OK)
 		rc = mrc_handshake_remote(&host->eps[0], &host->cfg, &host->oob, stop, reason_out);
+	if (rc == MRC_OK)
+		rc = mrc_endpoint_settle(&host->eps[0], stop, reason_out);
 	return rc;
 }
 

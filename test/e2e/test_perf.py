@@ -110,6 +110,16 @@ def test_wrong_usage():
         true("fabric.json" in out.err and "device" in out.err, out.err)
         out = run([MRC_DP, "perf", "-c", path, "--windows", "0"])
         equal(out.code, 2)
+        path = os.path.join(ROOT, "config", "memif-a.json")
+        out = run([MRC_DP, "raw", "-c", path])
+        equal(out.code, 1)
+        true("--sync is missing" in out.err, out.err)
+        stale = os.path.join(scratch, "sync")
+        with open(stale, "wb") as file:
+            file.write(b"\x01" * 4096)
+        out = run([MRC_DP, "raw", "-c", path, "--sync", stale])
+        equal(out.code, 1)
+        true("left over" in out.err and stale in out.err, out.err)
 
 
 @case
