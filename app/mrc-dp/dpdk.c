@@ -76,10 +76,11 @@ int mrc_dpdk_start(const struct mrc_cfg *cfg, const char *const *cli_args, uint3
 	err = mrc_eal_start(args_out, text, sizeof(text));
 	if (err)
 		snprintf(reason_out, MRC_REASON,
-			"eal: DPDK does not start%s%.*s%s: %.*s; \"mrc-dp doctor\" looks for the "
-			"cause",
+			"eal: DPDK does not start%s%.*s%s: %.*s; \"mrc-dp %s",
 			cfg->lcores[0] ? " with lcores \"" : "", 64, cfg->lcores,
-			cfg->lcores[0] ? "\"" : "", MRC_REASON - 192, text);
+			cfg->lcores[0] ? "\"" : "", MRC_REASON - 192, text,
+			strstr(text, " option") != NULL ? "run --help\" lists the options"
+							: "doctor\" looks for the cause");
 	return err;
 }
 
