@@ -52,7 +52,8 @@ static const char usage_text[] =
 	"  --version, --help\n"
 	"\n"
 	"Ends with 0 when the run kept every invariant and met what the file expects, with 1 when\n"
-	"not, with 2 when it could not begin. The keys of a scenario: man mrc-sim.\n";
+	"not, with 2 when it could not begin, with 3 when memory ran out. The keys of a scenario:\n"
+	"man mrc-sim.\n";
 
 static int set_where(struct mrc_fabric_where *w, const char *text)
 {

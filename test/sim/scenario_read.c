@@ -60,7 +60,7 @@ static void scenario_default(struct scenario *sc)
 
 /* ---- reading */
 
-/* Applies "a.b[2].c=value". */
+/* Applies "a.b.c=value"; an array is set as a whole. */
 static int apply_set(json_t *root, const char *set, struct mrc_ctl_error *error_out)
 {
 	const char *eq = strchr(set, '=');
@@ -81,7 +81,7 @@ static int apply_set(json_t *root, const char *set, struct mrc_ctl_error *error_
 		if (last != NULL) {
 			json_t *next = json_object_get(at, last);
 
-			if (!json_is_object(next)) {
+			if (next == NULL) {
 				next = json_object();
 				json_object_set_new(at, last, next);
 			}
@@ -91,7 +91,9 @@ static int apply_set(json_t *root, const char *set, struct mrc_ctl_error *error_
 	}
 	if (last == NULL || json_object_set_new(at, last, value) != 0) {
 		snprintf(error_out->text, sizeof(error_out->text),
-			"--set %s: cannot be set, name keys of objects joined by dots", set);
+			"--set %s: cannot be set, name keys of objects joined by dots; an array "
+			"is set as a whole",
+			set);
 		return MRC_ERR_INVAL;
 	}
 	return MRC_OK;

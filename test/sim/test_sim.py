@@ -103,6 +103,7 @@ def test_refusals():
           done.stderr)
     for args, part in ((["--seed", "x"], "--seed"), (["--scale", "0"], "--scale"),
                        (["--pcap-link", "plane"], "--pcap-link"), (["--set", "x"], "--set"),
+                       (["--set", "load.bytes.x=1"], "--set load.bytes.x"),
                        (["--pcap", "/nowhere/x"], "/nowhere/x")):
         done = run(SMALL, *args)
         check(done.returncode == 2 and part in done.stderr, f"{args}: {done.stderr}")
