@@ -237,7 +237,8 @@ def page(outcomes, args):
                     f"<td>{verdicts.count('pass')} of {len(verdicts)}</td></tr>")
     return ("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
             "<title>mrc-dp scenarios</title>"
-            f"<style>{STYLE}</style><h1>Scenarios</h1><p>{args.seeds} seeds, scale "
+            f"<style>{STYLE}</style><h1>Scenarios</h1><p>{args.seeds} "
+            f"{'seed' if args.seeds == 1 else 'seeds'}, scale "
             f"{args.scale:g}. Virtual time; C: payload that the planes can carry; in plots red: a "
             "fault is on.</p>"
             f"<table><tr><th></th><th>scenario</th><th>state</th><th>marks met</th></tr>"

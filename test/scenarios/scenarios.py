@@ -100,12 +100,15 @@ def print_lines(outcome):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="s01 .. s16, cal (all when none is given), or \"gate\"")
+                        help="s01 .. s16, cal, repair (all when none is given), or \"gate\": those "
+                             "that ./run test judges")
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"),
                         help="build directory with test/sim/mrc-sim")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=5, metavar="N",
+                        help="runs of each variant, seeds 1 to N (default 5)")
     parser.add_argument("--scale", type=float, default=1, help="times the size of a CI run")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(),
+                        help="runs at a time (default: one a CPU)")
     parser.add_argument("--limit", type=float, default=600, help="seconds that one run may take")
     parser.add_argument("--report", metavar="FILE", help="HTML (default scenarios.html in --build)")
     parser.add_argument("--json", metavar="FILE", help="marks as JSON")
