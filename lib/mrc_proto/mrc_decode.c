@@ -21,6 +21,7 @@ struct walk {
 	uint32_t end;
 	uint32_t flags; /* enum mrc_pkt_flag */
 	uint32_t label; /* IPv6 flow label, 20 bits */
+	bool cut;       /* of a trimmed packet: its lengths disagree */
 };
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -87,6 +88,7 @@ static inline enum mrc_drop end_at(struct walk *w, uint32_t len)
 		if (!(w->flags & MRC_PKT_TRIMMED))
 			return MRC_DROP_IP_LENGTH;
 		len = left(w);
+		w->cut = true;
 	}
 	w->end = w->off + len;
 	return MRC_KEEP;
@@ -190,6 +192,7 @@ static enum mrc_drop decode_srv6(
 	w->off += MRC_IPV6_LEN;
 	len = get16(ip + 4);
 	if (w->flags & MRC_PKT_TRIMMED) {
+		w->cut |= len != left(w);
 		if (len < left(w))
 			w->end = w->off + len;
 	} else if (len != left(w)) {
@@ -273,13 +276,14 @@ static inline enum mrc_drop decode_udp(
 	pkt->udp_len = (uint16_t)udp_len;
 	pkt->ev = ev_join(choice, w, get16(udp));
 	if (UNLIKELY(w->flags & MRC_PKT_TRIMMED)) {
+		w->cut |= udp_len != left(w);
 		/* Whichever of the lengths the switch mended, the least one holds. */
 		if (udp_len < left(w))
 			w->end = w->off + udp_len;
 		if (left(w) < choice->trim_min_len)
 			return MRC_DROP_TRIM_SHORT;
 		if (!(mrc_opcode_table[udp[MRC_UDP_LEN]].flags & MRC_OPF_WRITE)) {
-			if (udp_len > left(w))
+			if (w->cut)
 				return MRC_DROP_TRIM_OPCODE;
 			/* Too short to be cut, only its class was changed: nothing lacks. */
 			w->flags &= ~(uint32_t)MRC_PKT_TRIMMED;

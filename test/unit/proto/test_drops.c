@@ -354,6 +354,40 @@ static void trim_whole(void **state)
 	}
 }
 
+/* Nothing lacks only when every length says so: a probe that was cut, or whose IP header tells of
+ * bytes that are not there, was taken for a whole one. */
+static void trim_lengths_disagree(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t at; /* of the length that is wrong */
+	} cases[] = {{"probe-v4", IP + 2}, {"probe-v4", UDP_V4 + 4}, {"probe-v6", IP + 4},
+		{"probe-v6", UDP_V6 + 4}, {"probe-srv6", IP + 4}, {"probe-srv6", IP + 40 + 4}};
+
+	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (int32_t by = -4; by <= 256; by += 4) {
+			struct mrc_pkt pkt;
+			uint32_t at = cases[i].at, len;
+
+			start(cases[i].name);
+			len = (uint32_t)frame[at] << 8 | frame[at + 1];
+			poke16(at, (uint32_t)((int32_t)len + by));
+			if (frame[IP] == 0x45) {
+				frame[IP + 1] = (uint8_t)(proto.dscp[MRC_CLASS_TRIMMED] << 2);
+				pkt_kit_ipv4_fix(frame + IP);
+			} else {
+				frame[IP] = (uint8_t)(0x60 | proto.dscp[MRC_CLASS_TRIMMED] >> 2);
+				frame[IP + 1] = (uint8_t)(proto.dscp[MRC_CLASS_TRIMMED] << 6);
+			}
+			if (by != 0)
+				assert_drop(MRC_DROP_TRIM_OPCODE);
+			else
+				assert_int_equal(
+					mrc_pkt_decode(&proto, frame, frame_len, &pkt), MRC_KEEP);
+		}
+	}
+}
+
 /* A packet that ends `len` bytes behind the IP header, all lengths saying so. */
 static void end_at(uint32_t udp, uint32_t len)
 {
@@ -742,6 +776,7 @@ int main(void)
 		cmocka_unit_test(trim_short),
 		cmocka_unit_test(trim_opcode),
 		cmocka_unit_test(trim_whole),
+		cmocka_unit_test(trim_lengths_disagree),
 		cmocka_unit_test(bth_short),
 		cmocka_unit_test(bth_version),
 		cmocka_unit_test(bth_opcode),
