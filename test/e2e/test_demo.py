@@ -27,8 +27,7 @@ def share(second, plane):
     return packets[plane] / max(1, sum(packets))
 
 
-@case
-def json_is_all_of_stdout():
+def judged_demo():
     done = run([os.path.join(ROOT, "run"), "demo", "--json"])
     equal(done.code, 0, done.err[-2000:])
     result = only_json(done.out)
@@ -43,17 +42,35 @@ def json_is_all_of_stdout():
     equal(result["bytes_corrupt"], 0, "bytes corrupt")
     equal(result["qp_errors"], 0, "QP errors")
     true(result["retransmitted_packets"] > 0, "a silent plane must cost retransmissions")
+    return result
+
+
+@case
+def json_is_all_of_stdout():
+    """The demo lasts ten seconds, also where other work takes the CPUs away for most of them: a run that
+    shows too little is repeated, a few times."""
+    for turn in range(4):
+        result = judged_demo()
+        if all(sum(s["plane_packets"][0] for s in part) >= 5000 for part in parts(result)):
+            break
+        print(f"    run {turn} of the demo shows too little on this busy machine", flush=True)
     dip_and_recovery(result)
 
 
-def dip_and_recovery(result):
-    """The failed plane carries its share before, hardly anything during, and its share after; the
-    others go on. A row of the record is one second, or more where the host was away."""
+def parts(result):
+    """Rows of the record before, during and after the failure. A row is one second, or more where the host
+    was away."""
     def rows(begin, end):
         return [s for s in result["timeline"] if s["begin"] >= begin and s["begin"] + s["seconds"] <= end
                 and sum(s["plane_packets"]) >= 20]
 
-    before, during, after = rows(0, FAILS), rows(FAILS + 1, HEALS), rows(HEALS, 1000)
+    return rows(0, FAILS), rows(FAILS + 1, HEALS), rows(HEALS, 1000)
+
+
+def dip_and_recovery(result):
+    """The failed plane carries its share before, hardly anything during, and its share after; the
+    others go on."""
+    before, during, after = parts(result)
     for name, part in (("before", before), ("during", during), ("after", after)):
         print(f"    {name}: share of the silent plane {[round(share(s, FAILED_PLANE), 3) for s in part]}, "
               f"Gb/s {[round(s['goodput_gbps'], 2) for s in part]}")
