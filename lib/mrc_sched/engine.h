@@ -491,10 +491,10 @@ static inline mrc_psn_t qp_rx_edge(const struct mrc_sched_qp *qp)
 void qp_state_set(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, enum mrc_qp_state state);
 bool qp_state_may(enum mrc_qp_state from, enum mrc_qp_state to);
-/* The QP fails by itself: the work request at send queue index `at` (or none, UINT32_MAX) ends with
- * `status`, everything else is flushed, the host gets an event. */
 /* QPs that waited for a plane look again. */
 void qp_unpark(struct mrc_sched *s, uint64_t now_ns);
+/* The QP fails by itself: the work request at send queue index `at` (or none, UINT32_MAX) ends with
+ * `status`, everything else is flushed, the host gets an event. */
 void qp_fail(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 	enum mrc_wc_status status, uint32_t at);
 
@@ -608,7 +608,7 @@ uint8_t marks_opinion(
 /* The peer's entry is about to be used for another. */
 void marks_forget(struct mrc_sched *s, const struct peer *peer);
 
-/* ---- requester: req.c, loss.c, probe.c ---- */
+/* ---- requester: req.c, answer.c, loss.c, trust.c, probe.c ---- */
 static inline struct wqe *sq_at(const struct mrc_sched_qp *qp, uint32_t at)
 {
 	size_t stride = qp->flags & QPF_WIDE_SGE ? 128 : 64;
@@ -639,11 +639,11 @@ uint32_t req_find(const struct mrc_sched_qp *qp, mrc_psn_t psn);
 /* Puts the QP on the lists it belongs to. */
 void req_wake(struct mrc_sched *s, struct mrc_sched_qp *qp);
 
-enum mrc_drop loss_sack(
+enum mrc_drop answer_sack(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
-enum mrc_drop loss_nack(
+enum mrc_drop answer_nack(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
-enum mrc_drop loss_ack(
+enum mrc_drop answer_ack(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt);
 
 enum loss_cause {
@@ -660,10 +660,6 @@ void loss_declare(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 /* A verdict by path order was false (the packet left on ev), or right (trust.c). */
 void trust_less(const struct mrc_sched *s, struct mrc_sched_qp *qp, uint16_t ev);
 void trust_more(struct mrc_sched_qp *qp);
-/* An answer came sooner after the copy left than anything ever came back: the first transmission
- * arrived. That the trigger left before a copy, which may overtake it, is only a doubt. */
-bool trust_too_soon(
-	const struct mrc_sched *s, const struct mrc_sched_qp *qp, const struct sent *sent);
 
 void probe_look(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 /* A plane of the path went down, here or there: its QPs look at what is in flight. */
@@ -689,7 +685,6 @@ uint64_t probe_gap_ns(const struct mrc_sched_qp *qp);
 /* After which silence counts as an answer. */
 uint64_t probe_overdue_ns(const struct mrc_sched_qp *qp);
 uint64_t probe_slowest_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t div);
-uint64_t path_slowest_ns(const struct path *path, uint32_t plane);
 uint64_t probe_patience_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t wait_ns);
 
 /* ---- timers.c ---- */

@@ -120,16 +120,6 @@ uint64_t probe_slowest_ns(const struct mrc_sched_qp *qp, uint16_t ev, uint64_t d
 	return path->slow_ns[plane] + path->slow_ns[plane] / div + 4 * qp->rttvar_ns;
 }
 
-/* Slowest round trip of a plane; when no answer told of it yet, that of any plane. */
-uint64_t path_slowest_ns(const struct path *path, uint32_t plane)
-{
-	uint64_t slow_ns = path->slow_ns[plane];
-
-	for (uint32_t p = 0; slow_ns == 0 && p < MRC_MAX_PLANES; p++)
-		slow_ns = path->slow_ns[p];
-	return slow_ns;
-}
-
 /*
  * How long an answer of this entropy value may stay away: its plane may be much slower than the
  * others that have answered so far.
@@ -240,12 +230,12 @@ static uint32_t asked_planes(const struct mrc_sched_qp *qp)
 
 /* Whom to call beside those that are asked: who answered last, and when that one is asked already
  * or was called in vain, whose turn it is, on another plane if there is one. */
-static uint32_t choose_witness(
-	const struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, uint32_t dead)
+static uint32_t choose_witness(const struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
+	uint32_t asked, uint32_t dead)
 {
 	struct mrc_ev_set *evs = qp->path->evs;
 	uint32_t planes = path_usable(s, qp->path) & qp->fit_planes & ~dead;
-	uint32_t asked = asked_planes(qp), ev = qp->path->heard_ev;
+	uint32_t ev = qp->path->heard_ev;
 
 	if (qp->nb_mute == 0 && (planes >> mrc_ev_get(evs, ev)->plane & 1) != 0 &&
 		mrc_ev_state(evs, ev) == MRC_EV_GOOD && probe_on(qp, (uint16_t)ev) == NULL)
@@ -271,7 +261,7 @@ static void witness(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 	/* Others answer all the time, or none ever did. */
 	if (differ && (qp->srtt_ns == 0 || now_ns - qp->answer_ns < qp->srtt_ns / 4))
 		return;
-	ev = choose_witness(s, now_ns, qp, dead);
+	ev = choose_witness(s, now_ns, qp, asked, dead);
 	if (ev != MRC_EV_NONE && probe_on(qp, (uint16_t)ev) == NULL)
 		(void)ask(s, qp, (uint16_t)ev, NB_PROBES);
 }

@@ -178,11 +178,11 @@ static enum mrc_drop handle_qp(struct mrc_sched *s, uint64_t now_ns, const struc
 			return resp_trimmed(s, now_ns, qp, pkt);
 		return resp_write(s, now_ns, qp, pkt, buf->data);
 	case MRC_OP_ACK:
-		return loss_ack(s, now_ns, qp, pkt);
+		return answer_ack(s, now_ns, qp, pkt);
 	case MRC_OP_SACK:
-		return loss_sack(s, now_ns, qp, pkt);
+		return answer_sack(s, now_ns, qp, pkt);
 	case MRC_OP_NACK:
-		return loss_nack(s, now_ns, qp, pkt);
+		return answer_nack(s, now_ns, qp, pkt);
 	case MRC_OP_PROBE:
 		return qp->state == MRC_QP_ERR ? MRC_DROP_QP_STATE : resp_probe(s, now_ns, qp, pkt);
 	case MRC_OP_EP_REQ:

@@ -36,9 +36,3 @@ void trust_more(struct mrc_sched_qp *qp)
 	if (path->shuffle_ns < FORGOTTEN_NS)
 		path->shuffle_ns = 0;
 }
-
-bool trust_too_soon(
-	const struct mrc_sched *s, const struct mrc_sched_qp *qp, const struct sent *sent)
-{
-	return s->now_ns - sent->sent_ns < qp->path->fast_ns;
-}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_pair_patience.c - how long the requester waits before it asks, convicts, gives up or
- * believes: each figure of loss.c, probe.c, timers.c and ep.c worked out by hand. The tests set
- * round trips and departure times in the engine's own structures.
+ * believes: each figure of answer.c, loss.c, probe.c, timers.c and ep.c worked out by hand. The
+ * tests set round trips and departure times in the engine's own structures.
  */
 #include "pair_test.h"
 
