@@ -255,13 +255,16 @@ static bool option_line(const char *text, char *out, uint32_t room)
 	return false;
 }
 
+/* How EAL says that it gave up because of its arguments, before it started anything. */
+static const char refusal[] = "'command line'";
+
 /* The first thing that EAL complained of is the cause; what follows only says that it gave up. */
 static void cause_find(const char *printed, const char *said, char *out, uint32_t room)
 {
 	out[0] = '\0';
 	if (option_line(printed, out, room))
 		return;
-	while (*said != '\0' && (out[0] == '\0' || strstr(out, "'command line'") != NULL))
+	while (*said != '\0' && (out[0] == '\0' || strstr(out, refusal) != NULL))
 		said = line_take(said, out, room);
 	if (out[0] == '\0' && *printed != '\0')
 		line_take(printed, out, room);
@@ -321,7 +324,7 @@ int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room)
 	size_t said_len = 0;
 	FILE *sink = open_memstream(&said, &said_len);
 	struct hush hush;
-	int used;
+	int used, err = MRC_OK;
 
 	hushed_begin(args, &hush);
 	if (sink)
@@ -335,7 +338,11 @@ int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room)
 	if (sink)
 		fclose(sink);
 	if (used < 0) {
-		cause_find(printed, said ? said : "", reason_out, room);
+		const char *log = said ? said : "";
+
+		err = strstr(log, refusal) || strstr(printed, refusal) ? MRC_ERR_INVAL
+								       : MRC_ERR_STATE;
+		cause_find(printed, log, reason_out, room);
 		if (reason_out[0] == '\0')
 			snprintf(reason_out, room, "%s", rte_strerror(rte_errno));
 	} else if (used + 1 < args->argc) {
@@ -344,10 +351,10 @@ int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room)
 		/* The process ends; drivers that were not opened do not all bear to be cleaned up.
 		 */
 		mrc_eal_stop(false);
-		used = -1;
+		err = MRC_ERR_INVAL;
 	}
 	free(said);
-	return used < 0 ? MRC_ERR_INVAL : MRC_OK;
+	return err;
 }
 
 struct errand {

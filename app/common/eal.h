@@ -49,7 +49,8 @@ uint32_t mrc_eal_hugepages_free_mib(void);
 
 /*
  * rte_eal_init with EAL's own chatter kept back; on failure, and when a word is left over that is
- * no option, reason_out (room bytes) says what it complained of first. Errors: MRC_ERR_INVAL.
+ * no option, reason_out (room bytes) says what it complained of first. Errors: MRC_ERR_INVAL (the
+ * arguments are refused), MRC_ERR_STATE (memory, a device or else something is missing).
  */
 int mrc_eal_start(struct mrc_eal_args *args, char *reason_out, uint32_t room);
 /* Runs a function in EAL's interrupt thread, between two interrupts, and waits for it: there is no

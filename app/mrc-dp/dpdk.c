@@ -79,8 +79,8 @@ int mrc_dpdk_start(const struct mrc_cfg *cfg, const char *const *cli_args, uint3
 			"eal: DPDK does not start%s%.*s%s: %.*s; \"mrc-dp %s",
 			cfg->lcores[0] ? " with lcores \"" : "", 64, cfg->lcores,
 			cfg->lcores[0] ? "\"" : "", MRC_REASON - 192, text,
-			strstr(text, " option") != NULL ? "run --help\" lists the options"
-							: "doctor\" looks for the cause");
+			strstr(text, "option") != NULL ? "run --help\" lists the options"
+						       : "doctor\" looks for the cause");
 	return err;
 }
 

@@ -12,8 +12,8 @@
 /*
  * Starts EAL with the file's arguments, `cli_args` over them, and every device of the endpoints.
  * reason_out (MRC_REASON bytes) says why not. args_out is to be freed after EAL stopped, after
- * an error too. Once per process. Errors: MRC_ERR_TOOBIG (arguments), MRC_ERR_NOMEM, MRC_ERR_STATE
- * (a socket is in use), MRC_ERR_INVAL (DPDK does not start).
+ * an error too. Once per process. Errors: MRC_ERR_TOOBIG and MRC_ERR_INVAL (arguments are refused),
+ * MRC_ERR_NOMEM, MRC_ERR_STATE (a socket is in use, or DPDK does not start).
  */
 int mrc_dpdk_start(const struct mrc_cfg *cfg, const char *const *cli_args, uint32_t nb_cli_args,
 	struct mrc_eal_args *args_out, char *reason_out);

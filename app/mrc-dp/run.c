@@ -377,8 +377,11 @@ static int eal_start(struct run *run)
 		mrc_dpdk_start(&run->cfg, run->options.eal, run->options.nb_eal, &run->eal, reason);
 
 	run->eal_started = err == MRC_OK;
-	return err ? complain(run, err == MRC_ERR_TOOBIG ? MRC_EXIT_CONFIG : MRC_EXIT_START, reason)
-		   : MRC_EXIT_GOOD;
+	if (err == MRC_OK)
+		return MRC_EXIT_GOOD;
+	return complain(run,
+		err == MRC_ERR_TOOBIG || err == MRC_ERR_INVAL ? MRC_EXIT_CONFIG : MRC_EXIT_START,
+		reason);
 }
 
 static int run_all(struct run *run)

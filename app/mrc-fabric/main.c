@@ -154,7 +154,7 @@ static int eal_up(const struct options *o, const struct mrc_fab_cfg *cfg, struct
 		.hugepages = cfg->hugepages,
 		.prefix = t->prefix};
 	char reason[MRC_REASON], text[MRC_REASON + 64];
-	int code = devices_plan(o->config, cfg, &plan, t);
+	int code = devices_plan(o->config, cfg, &plan, t), err;
 
 	if (code)
 		return code;
@@ -172,11 +172,12 @@ static int eal_up(const struct options *o, const struct mrc_fab_cfg *cfg, struct
 	}
 	if (mrc_eal_args_build(args, &plan) != MRC_OK)
 		return complain(o->config, EXIT_CONFIG, "eal: too many arguments or devices");
-	if (mrc_eal_start(args, reason, sizeof(reason)) == MRC_OK)
+	err = mrc_eal_start(args, reason, sizeof(reason));
+	if (err == MRC_OK)
 		return EXIT_GOOD;
 	snprintf(text, sizeof(text), "eal: DPDK does not start: %s", reason);
 	mrc_eal_args_free(args);
-	return complain(o->config, EXIT_START, text);
+	return complain(o->config, err == MRC_ERR_INVAL ? EXIT_CONFIG : EXIT_START, text);
 }
 
 static void say_ready(const struct mrc_fab_loop *loop)

@@ -114,7 +114,7 @@ WRONG = [
     ("memif buffers too small", device("net_memif0,bsize=100"), ["bsize=100"]),
     ("more memory than there is", put("memory", {"mib": 1 << 20}), ["memory.mib", "available"]),
     ("messages larger than memory", lambda d: d["workload"].update(message="1GiB", depth=4096, qps=4),
-     ["workload", "message", "depth"]),
+     ["workload", "message", "depth"], 3),
     ("EAL does not know", put("eal", ["--bogus"]), ["eal", "--bogus"]),
     ("lcore that is not there", put("lcores", "99"), ["lcores", "99"]),
     ("lcores that are none", put("lcores", "0-"), ["lcores", "0-"]),
@@ -122,9 +122,9 @@ WRONG = [
 ]
 
 
-def refused(path, words, arguments=()):
+def refused(path, words, arguments=(), code=2):
     done = run([MRC_DP, "run", "-c", path, *arguments])
-    true(done.code not in (0, None) and done.code > 0, f"exit code {done.code}")
+    equal(done.code, code, f"exit code: {done.err}")
     lines = [line for line in done.err.split("\n") if line]
     equal(len(lines), 1, f"lines on stderr: {done.err}")
     equal(done.out, "", "stdout")
@@ -133,14 +133,14 @@ def refused(path, words, arguments=()):
     print(f"    {lines[0].replace(path, 'FILE')}")
 
 
-def define(what, change, words):
+def define(what, change, words, code=2):
     def check():
         with tempfile.TemporaryDirectory() as folder:
             document = change
             if callable(change):
                 document = copy.deepcopy(GOOD)
                 change(document)
-            refused(write_json(folder, "wrong.json", document), words)
+            refused(write_json(folder, "wrong.json", document), words, code=code)
     check.__name__ = what.replace(" ", "_")
     case(check)
 
@@ -176,8 +176,9 @@ def nested_too_deep():
 def words_that_are_no_option():
     with tempfile.TemporaryDirectory() as folder:
         path = write_json(folder, "good.json", GOOD)
-        for words in (["forty"], ["--forty"], ["-l", "99"], ["-y"]):
-            refused(path, [words[-1].strip("-")], words)
+        for words, named in ((["forty"], "forty"), (["--forty"], "forty"), (["--second", "2"], "second"),
+                             (["-l", "99"], "99"), (["-y"], "y")):
+            refused(path, [named], words)
 
 
 @case

@@ -171,9 +171,13 @@ def closed_standard_streams_are_left_alone():
 @case
 def wrong_eal_argument_is_told_without_its_usage():
     done = run([MRC_DP, "demo", "--json", "--no-such-option"])
-    equal(done.code, 3, done.err)
+    equal(done.code, 2, done.err)
     equal(done.out, "")
     true("--no-such-option" in done.err, done.err)
+    # What EAL understands but cannot have is no wrong command line.
+    done = run([MRC_DP, "demo", "--json", "--vdev=net_bogus0"])
+    equal(done.code, 3, done.err)
+    true("net_bogus0" in done.err, done.err)
 
 
 @case

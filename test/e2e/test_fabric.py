@@ -447,6 +447,11 @@ def wrong_configurations():
                 true(word in done.err, f"no '{word}' in: {done.err}")
     with tempfile.TemporaryDirectory() as folder:
         equal(run([MRC_FABRIC, "--check", "-c", config(folder, "fabric-2x2x2.json")]).code, 0, "good")
+        for word in ("--bogus", "word", "-Z"):
+            done = run([MRC_FABRIC, "-c", config(folder, "fabric-2x2x2.json"), word])
+            equal(done.code, 2, done.err)
+            equal(done.err.count("\n"), 1, done.err)
+            true(word.strip("-") in done.err, done.err)
     equal(run([MRC_FABRIC]).code, 2, "no file")
     true("usage" in run([MRC_FABRIC, "--help"]).out, "help")
     true("mrc-fabric" in run([MRC_FABRIC, "--version"]).out, "version")
