@@ -98,10 +98,11 @@ static bool options_read(int argc, char **argv, struct options *options_out)
 	static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
 		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0}};
+	static char name[] = "mrc-dp doctor";
 	int c;
 
 	*options_out = (struct options){.json = false};
-	optind = 0; /* main may have used getopt before */
+	argv[0] = name; /* what getopt's complaints begin with */
 	while ((c = getopt_long(argc, argv, "c:h", longs, NULL)) != -1) {
 		if (c == 'c') {
 			options_out->path = optarg;

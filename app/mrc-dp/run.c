@@ -461,18 +461,23 @@ static int no_end(struct run *run)
 
 static void help(const char *command)
 {
+	const bool demo = strcmp(command, "demo") == 0;
+
 	printf("usage: mrc-dp %s %s[--json] [--quiet] [--seconds N] [--file PATH [--store PATH]]\n"
 	       "              [EAL options] [-- our options]\n\n"
-	       "  -c, --config FILE  configuration (JSON; config/mrc-dp.schema.json describes it)\n"
+	       "%s"
 	       "  --json             end with one JSON object on standard output\n"
 	       "  --quiet            no progress lines\n"
 	       "  --seconds N        run for N seconds instead of what the file says\n"
 	       "  --file PATH        write this file to the peer and compare its SHA-256 there\n"
 	       "  --store PATH       where the far end of this process stores it\n\n"
 	       "Everything else is passed to DPDK's EAL (-l, -m, --no-huge, --log-level, ...).\n"
-	       "Exit: 0 all verified, 1 failed, 2 configuration refused, 3 cannot start, 4 "
-	       "interrupted.\n",
-		command, strcmp(command, "run") == 0 ? "-c FILE " : "[--print] ");
+	       "Exit: 0 all verified, 1 failed, 2 command line or configuration refused,\n"
+	       "3 cannot start, 4 interrupted.\n",
+		command, demo ? "[--print] " : "-c FILE ",
+		demo ? "  --print            print the built-in configuration and end\n"
+		     : "  -c, --config FILE  configuration (JSON; config/mrc-dp.schema.json "
+		       "describes it)\n");
 }
 
 static struct run *run_create(int argc, char **argv, int *code_out)

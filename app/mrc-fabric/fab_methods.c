@@ -289,7 +289,8 @@ static int stop_fault(void *ctx, const void *params, struct mrc_rpc_reply *reply
 		entry_remove(ctl, i);
 		return MRC_RPC_GOOD;
 	}
-	return mrc_rpc_fail(reply, MRC_RPC_NOENT, "no fault %u; list_faults shows them", p->id);
+	return mrc_rpc_fail(
+		reply, MRC_RPC_NOENT, "no fault %u; \"mrc-ctl faults\" lists them", p->id);
 }
 
 static int list_faults(void *ctx, const void *params, struct mrc_rpc_reply *reply)

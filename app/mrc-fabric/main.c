@@ -63,7 +63,8 @@ static void help(FILE *out)
 	      "  --version, --help\n\n"
 	      "Everything else is passed to DPDK's EAL (-l, -m, --no-huge, --log-level, ...).\n"
 	      "mrc-ctl talks to it while it runs. SIGINT, SIGTERM and SIGHUP end it.\n"
-	      "Exit: 0 ended by a signal, 2 configuration refused, 3 cannot start.\n",
+	      "Exit: 0 ended by a signal, 2 command line or configuration refused, 3 cannot "
+	      "start.\n",
 		out);
 }
 

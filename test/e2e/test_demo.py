@@ -222,6 +222,11 @@ def help_of_every_command():
         done = run([MRC_DP, command, "--help"])
         equal(done.code, 0, command)
         true("usage" in done.out, done.out)
+        equal("--config" in done.out or "-c FILE" in done.out, command != "demo", done.out)
+    for command in ("doctor", "perf", "raw"):
+        done = run([MRC_DP, command, "--bogus"])
+        equal(done.code, 2, command)
+        true(done.err.startswith(f"mrc-dp {command}: ") and "--bogus" in done.err, done.err)
     equal(run([MRC_DP, "--version"]).code, 0, "version")
     true(run([MRC_DP, "fly"]).code > 0, "unknown command")
 

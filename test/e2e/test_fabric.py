@@ -335,7 +335,7 @@ def faults_by_socket_and_file():
         links = fabric.ctl("links", "leaf=0", "spine=1")["links"]
         equal({(link["rate_bps"], link["delay_ns"]) for link in links}, {(2 * 10**9, 3000)}, "set")
         equal(len(fabric.ctl("links")["links"]), 24, "links")
-        for words, part in ((["fault", "stop", "2"], "no fault 2"),
+        for words, part in ((["fault", "stop", "2"], "no fault 2; \"mrc-ctl faults\""),
                             (["link", "7", "down"], "0 to 1"),
                             (["fault", "start", "los"], "loss"),
                             (["link", "up"], "whole fabric"),
