@@ -116,9 +116,9 @@ struct mrc_cfg_fabric {
 	uint32_t leaves, spines, hosts_per_leaf;
 	uint64_t rate_bps, delay_ns, switch_ns;
 	enum mrc_fabric_forward forward;
-	bool ecn, ecn_last_hop, trimming, srv6_decap;
-	uint64_t queue_len; /* data queue of each link, bytes; 0 = default */
-	uint64_t seed;      /* 0 = random */
+	bool srv6_decap;
+	struct mrc_fabric_queues queues;
+	uint64_t seed; /* 0 = random */
 	uint32_t max_packets;
 	int32_t lcore;
 	uint32_t nb_faults;

@@ -465,7 +465,7 @@ static void cfg_default(struct mrc_cfg *cfg)
 		.rate_bps = 10000000000ull,
 		.delay_ns = 500,
 		.forward = MRC_FABRIC_ECMP,
-		.ecn = true,
+		.queues.ecn = true,
 		.max_packets = 8192,
 		.lcore = -1};
 	cfg->workload = (struct mrc_cfg_workload){.nb_qps = 1,

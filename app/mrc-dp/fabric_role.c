@@ -41,26 +41,6 @@ static int rings_create(struct mrc_fabric_role *role, const struct mrc_cfg *cfg)
 	return MRC_OK;
 }
 
-static void link_shape(const struct mrc_cfg_fabric *fc, struct mrc_fabric_cfg *fabric)
-{
-	for (uint32_t c = 0; c < MRC_FABRIC_NB_CLASSES; c++) {
-		struct mrc_fabric_link_cfg *link = &fabric->links[c];
-
-		if (!fc->ecn)
-			link->ecn_min_len = link->ecn_max_len = 0;
-		if (!fc->trimming)
-			link->trim_len = 0;
-		if (fc->queue_len != 0)
-			mrc_fabric_link_queue_set(link, (uint32_t)fc->queue_len);
-	}
-	if (fc->ecn && fc->ecn_last_hop) {
-		fabric->links[MRC_FABRIC_HOST_DOWN].ecn_min_len =
-			fabric->links[MRC_FABRIC_LEAF_DOWN].ecn_min_len;
-		fabric->links[MRC_FABRIC_HOST_DOWN].ecn_max_len =
-			fabric->links[MRC_FABRIC_LEAF_DOWN].ecn_max_len;
-	}
-}
-
 static int fabric_create(
 	struct mrc_fabric_role *role, const struct mrc_cfg *cfg, const struct mrc_env *env)
 {
@@ -80,7 +60,7 @@ static int fabric_create(
 	fabric.max_packets = fc->max_packets;
 	fabric.max_faults = MRC_CFG_MAX_EVENTS;
 	fabric.seed = fc->seed ? fc->seed : env->random64(env->ctx);
-	link_shape(fc, &fabric);
+	mrc_fabric_cfg_queues_set(&fabric, &fc->queues);
 	for (uint32_t h = 0; h < role->nb_hosts; h++) {
 		/* The endpoints sit as far apart as the shape allows. */
 		uint32_t host = h * (fc->leaves * fc->hosts_per_leaf - 1);

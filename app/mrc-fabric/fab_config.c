@@ -94,11 +94,11 @@ static const struct mrc_ctl_field shape_fields[] = {
 	MRC_CTL_BOOL("srv6_decap", F, srv6_decap),
 	MRC_CTL_BOOL("reroute", F, reroute),
 	MRC_CTL_BOOL("cut_through", F, cut_through),
-	MRC_CTL_BOOL("ecn", F, ecn),
-	MRC_CTL_BOOL("ecn_last_hop", F, ecn_last_hop),
-	MRC_CTL_BOOL("trimming", F, trimming),
+	MRC_CTL_BOOL("ecn", F, queues.ecn),
+	MRC_CTL_BOOL("ecn_last_hop", F, queues.ecn_last_hop),
+	MRC_CTL_BOOL("trimming", F, queues.trimming),
 	MRC_CTL_UINT("trim_size", F, trim_size, 138, 512),
-	MRC_CTL_UNIT("queue", F, queue_len, MRC_CTL_UNIT_SIZE, 9216, 1ull << 31),
+	MRC_CTL_UNIT("queue", F, queues.queue_len, MRC_CTL_UNIT_SIZE, 9216, 1ull << 31),
 	MRC_CTL_UNIT("seed", F, seed, MRC_CTL_UNIT_HEX, 0, 0),
 	MRC_CTL_UINT("packets", F, max_packets, 64, 1000000),
 	MRC_CTL_ARRAY("links", F, links, nb_links, &link_elem, 0, link_init),
@@ -381,7 +381,7 @@ static void cfg_default(struct mrc_fab_cfg *cfg)
 		.hosts_per_leaf = 1,
 		.rate_bps = 10000000000ull,
 		.delay_ns = 500,
-		.ecn = true,
+		.queues.ecn = true,
 		.stev_width = 16,
 		.srv6_leaf = 0x1000,
 		.srv6_spine = 0x2000,
@@ -417,27 +417,6 @@ struct mrc_ctl_shape mrc_fab_cfg_shape(const struct mrc_fab_cfg *cfg)
 }
 
 /* ---- the fabric -------------------------------------------------------------------------------*/
-
-static void links_set(const struct mrc_fab_shape *shape, struct mrc_fabric_cfg *fabric)
-{
-	const struct mrc_fabric_link_cfg *inner = &fabric->links[MRC_FABRIC_LEAF_DOWN];
-	struct mrc_fabric_link_cfg *last = &fabric->links[MRC_FABRIC_HOST_DOWN];
-
-	if (shape->ecn_last_hop) {
-		last->ecn_min_len = inner->ecn_min_len;
-		last->ecn_max_len = inner->ecn_max_len;
-	}
-	for (uint32_t c = 0; c < MRC_FABRIC_NB_CLASSES; c++) {
-		struct mrc_fabric_link_cfg *link = &fabric->links[c];
-
-		if (!shape->ecn)
-			link->ecn_min_len = link->ecn_max_len = 0;
-		if (!shape->trimming)
-			link->trim_len = 0;
-		if (shape->queue_len != 0)
-			mrc_fabric_link_queue_set(link, (uint32_t)shape->queue_len);
-	}
-}
 
 static void link_apply(struct mrc_fabric *fabric, const struct mrc_fab_link *own)
 {
@@ -485,7 +464,7 @@ int mrc_fab_cfg_fabric(const struct mrc_fab_cfg *cfg, const struct mrc_env *env,
 	fabric.max_packets = shape->max_packets;
 	fabric.max_faults = MRC_FAB_MAX_FAULTS;
 	fabric.seed = shape->seed != 0 ? shape->seed : seed;
-	links_set(shape, &fabric);
+	mrc_fabric_cfg_queues_set(&fabric, &shape->queues);
 	fabric.nb_addrs = 0;
 	for (uint32_t h = 0; h < cfg->nb_hosts; h++)
 		for (uint32_t a = 0; a < cfg->hosts[h].nb_addrs; a++)

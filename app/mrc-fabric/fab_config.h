@@ -45,15 +45,15 @@ struct mrc_fab_shape {
 	uint32_t leaves, spines, hosts_per_leaf;
 	uint64_t rate_bps, delay_ns, switch_ns;
 	enum mrc_fabric_forward forward;
-	bool reroute, cut_through, ecn, ecn_last_hop, trimming;
+	bool reroute, cut_through;
 	uint32_t stev_shift, stev_width; /* field of the EV that picks the uplink */
 	uint32_t nb_srv6_blocks;         /* given; the rest as mrc_fabric_cfg_default */
 	uint32_t srv6_blocks[MRC_MAX_PLANES];
 	uint32_t srv6_leaf, srv6_spine, srv6_host; /* uSID of the first of each */
 	bool srv6_decap;
 	uint32_t trim_size;
-	uint64_t queue_len; /* data queue of each link, bytes; 0 = default */
-	uint64_t seed;      /* 0 = random */
+	struct mrc_fabric_queues queues;
+	uint64_t seed; /* 0 = random */
 	uint32_t max_packets;
 	uint32_t nb_links;
 	struct mrc_fab_link links[MRC_FAB_MAX_LINKS];

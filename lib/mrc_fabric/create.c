@@ -56,6 +56,27 @@ void mrc_fabric_link_queue_set(struct mrc_fabric_link_cfg *link, uint32_t queue_
 		link->trim_len = (uint32_t)(queue_len * 4ull / 5);
 }
 
+void mrc_fabric_cfg_queues_set(struct mrc_fabric_cfg *cfg, const struct mrc_fabric_queues *queues)
+{
+	const struct mrc_fabric_link_cfg *inner = &cfg->links[MRC_FABRIC_LEAF_DOWN];
+	struct mrc_fabric_link_cfg *last = &cfg->links[MRC_FABRIC_HOST_DOWN];
+
+	if (queues->ecn_last_hop) {
+		last->ecn_min_len = inner->ecn_min_len;
+		last->ecn_max_len = inner->ecn_max_len;
+	}
+	for (uint32_t c = 0; c < MRC_FABRIC_NB_CLASSES; c++) {
+		struct mrc_fabric_link_cfg *link = &cfg->links[c];
+
+		if (!queues->ecn)
+			link->ecn_min_len = link->ecn_max_len = 0;
+		if (!queues->trimming)
+			link->trim_len = 0;
+		if (queues->queue_len != 0)
+			mrc_fabric_link_queue_set(link, (uint32_t)queues->queue_len);
+	}
+}
+
 static uint64_t splitmix(uint64_t *x)
 {
 	uint64_t z = (*x += 0x9E3779B97F4A7C15u);

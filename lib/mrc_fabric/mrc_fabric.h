@@ -149,6 +149,15 @@ void mrc_fabric_cfg_default(struct mrc_fabric_cfg *cfg_out, const struct mrc_pro
  * fifth of it on and always above three fifths; one that trims does so above four fifths. */
 void mrc_fabric_link_queue_set(struct mrc_fabric_link_cfg *link, uint32_t queue_len);
 
+/* What all queues of a fabric do. */
+struct mrc_fabric_queues {
+	bool ecn, trimming;
+	bool ecn_last_hop;  /* with ecn: the last hop marks too, as the others do */
+	uint64_t queue_len; /* as mrc_fabric_link_queue_set; 0: as they are; at most UINT32_MAX */
+};
+/* To be said over mrc_fabric_cfg_default, before the fabric is created. */
+void mrc_fabric_cfg_queues_set(struct mrc_fabric_cfg *cfg, const struct mrc_fabric_queues *queues);
+
 /* Errors: MRC_ERR_INVAL (shape, field outside its range, address twice, host unknown),
  * MRC_ERR_NOMEM. ops is copied. */
 int mrc_fabric_create(const struct mrc_fabric_cfg *cfg, const struct mrc_env *env,

@@ -426,6 +426,42 @@ static void queue_length_moves_the_thresholds(void **state)
 	assert_int_equal(plain.trim_len, 0);
 }
 
+/* What the configuration says of all queues at once: each part alone and all of them together. */
+static void queues_of_a_fabric(void **state)
+{
+	struct mrc_fabric_link_cfg *last = &cfg.links[MRC_FABRIC_HOST_DOWN];
+	struct mrc_fabric_link_cfg *inner = &cfg.links[MRC_FABRIC_LEAF_DOWN];
+	struct mrc_fabric_link_cfg *nic = &cfg.links[MRC_FABRIC_HOST_UP];
+	struct mrc_fabric_link_cfg before;
+
+	mrc_fabric_cfg_default(&cfg, cfg.proto, 100000000000u, 1000);
+	before = *inner;
+	mrc_fabric_cfg_queues_set(&cfg, &(struct mrc_fabric_queues){.ecn = true});
+	assert_int_equal(inner->ecn_max_len, before.ecn_max_len);
+	assert_int_equal(inner->drop_len, before.drop_len);
+	assert_int_equal(last->ecn_max_len, 0);
+	assert_int_equal(inner->trim_len, 0);
+	mrc_fabric_cfg_default(&cfg, cfg.proto, 100000000000u, 1000);
+	mrc_fabric_cfg_queues_set(
+		&cfg, &(struct mrc_fabric_queues){.trimming = true, .ecn_last_hop = true});
+	assert_int_equal(inner->trim_len, before.trim_len);
+	assert_int_equal(inner->ecn_max_len, 0);
+	assert_int_equal(last->ecn_max_len, 0);
+	mrc_fabric_cfg_default(&cfg, cfg.proto, 100000000000u, 1000);
+	mrc_fabric_cfg_queues_set(&cfg,
+		&(struct mrc_fabric_queues){
+			.ecn = true, .trimming = true, .ecn_last_hop = true, .queue_len = 50000});
+	assert_int_equal(last->ecn_min_len, 10000);
+	assert_int_equal(last->ecn_max_len, 30000);
+	assert_int_equal(inner->ecn_max_len, 30000);
+	assert_int_equal(inner->trim_len, 40000);
+	assert_int_equal(last->drop_len, 50000);
+	/* A NIC neither marks nor trims its own packets. */
+	assert_int_equal(nic->drop_len, 50000);
+	assert_int_equal(nic->ecn_max_len, 0);
+	assert_int_equal(nic->trim_len, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,6 +483,7 @@ int main(void)
 		cmocka_unit_test_setup(unread_inbox_overflows_with_a_count, setup),
 		cmocka_unit_test_setup(records_run_out_with_a_count, setup),
 		cmocka_unit_test(queue_length_moves_the_thresholds),
+		cmocka_unit_test(queues_of_a_fabric),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
