@@ -167,6 +167,9 @@ struct mrc_ctl_error {
  */
 json_t *mrc_ctl_parse(const char *source, const char *text, size_t len, size_t max_len,
 	struct mrc_ctl_error *error_out);
+/* The same for a file of at most MRC_CTL_FILE_MAX bytes. Errors: MRC_ERR_INVAL, MRC_ERR_NOMEM;
+ * *error_out says why. */
+int mrc_ctl_parse_file(const char *path, json_t **value_out, struct mrc_ctl_error *error_out);
 
 /*
  * Decodes a JSON value by the table into *obj (table->size bytes, holding the defaults). Returns
@@ -174,7 +177,7 @@ json_t *mrc_ctl_parse(const char *source, const char *text, size_t len, size_t m
  */
 int mrc_ctl_decode(const char *source, const json_t *value, const struct mrc_ctl_table *table,
 	void *obj, struct mrc_ctl_error *error_out);
-/* The two in one step, for text and for a file of at most MRC_CTL_FILE_MAX bytes. */
+/* Parsing and decoding in one step, for text and for a file. */
 int mrc_ctl_decode_text(const char *source, const char *text, size_t len,
 	const struct mrc_ctl_table *table, void *obj, struct mrc_ctl_error *error_out);
 int mrc_ctl_decode_file(const char *path, const struct mrc_ctl_table *table, void *obj,

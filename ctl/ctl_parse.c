@@ -190,12 +190,12 @@ static int file_read(const char *path, size_t max_len, char **text_out, size_t *
 	return 0;
 }
 
-int mrc_ctl_decode_file(const char *path, const struct mrc_ctl_table *table, void *obj,
-	struct mrc_ctl_error *error_out)
+int mrc_ctl_parse_file(const char *path, json_t **value_out, struct mrc_ctl_error *error_out)
 {
 	char *text = NULL;
 	size_t len = 0;
 	int rc = file_read(path, MRC_CTL_FILE_MAX, &text, &len);
+	json_t *value;
 
 	if (rc != 0) {
 		*error_out = (struct mrc_ctl_error){.line = 0};
@@ -203,7 +203,23 @@ int mrc_ctl_decode_file(const char *path, const struct mrc_ctl_table *table, voi
 			"%s: cannot be read: %s; name a readable JSON file", path, strerror(rc));
 		return rc == ENOMEM ? MRC_ERR_NOMEM : MRC_ERR_INVAL;
 	}
-	rc = mrc_ctl_decode_text(path, text, len, table, obj, error_out);
+	value = mrc_ctl_parse(path, text, len, MRC_CTL_FILE_MAX, error_out);
 	free(text);
+	if (value == NULL)
+		return MRC_ERR_INVAL;
+	*value_out = value;
+	return MRC_OK;
+}
+
+int mrc_ctl_decode_file(const char *path, const struct mrc_ctl_table *table, void *obj,
+	struct mrc_ctl_error *error_out)
+{
+	json_t *value;
+	int rc = mrc_ctl_parse_file(path, &value, error_out);
+
+	if (rc != MRC_OK)
+		return rc;
+	rc = mrc_ctl_decode(path, value, table, obj, error_out);
+	json_decref(value);
 	return rc;
 }

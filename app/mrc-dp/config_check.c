@@ -531,24 +531,15 @@ int mrc_cfg_parse(
 
 int mrc_cfg_load(const char *path, struct mrc_cfg *cfg_out, char *error_out)
 {
-	FILE *file = fopen(path, "r");
-	char *text;
-	size_t len;
-	int err;
+	struct mrc_ctl_error error;
+	json_t *json;
+	int err = mrc_ctl_parse_file(path, &json, &error);
 
-	if (file == NULL) {
-		snprintf(error_out, MRC_REASON, "%s: cannot open the configuration: %m", path);
-		return MRC_ERR_INVAL;
+	if (err) {
+		snprintf(error_out, MRC_REASON, "%s", error.text);
+		return err;
 	}
-	text = malloc(MRC_CTL_FILE_MAX + 1);
-	len = text ? fread(text, 1, MRC_CTL_FILE_MAX + 1, file) : 0;
-	if (text == NULL || ferror(file)) {
-		snprintf(error_out, MRC_REASON, "%s: cannot read the configuration: %m", path);
-		err = MRC_ERR_INVAL;
-	} else {
-		err = mrc_cfg_parse(path, text, len, cfg_out, error_out);
-	}
-	free(text);
-	fclose(file);
+	err = load(path, json, cfg_out, error_out);
+	json_decref(json);
 	return err;
 }

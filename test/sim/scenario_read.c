@@ -99,42 +99,15 @@ static int apply_set(json_t *root, const char *set, struct mrc_ctl_error *error_
 	return MRC_OK;
 }
 
-static json_t *read_json(const char *path, struct mrc_ctl_error *error_out)
-{
-	FILE *file = fopen(path, "rb");
-	char *text;
-	size_t len;
-	json_t *root;
-
-	if (file == NULL) {
-		snprintf(error_out->text, sizeof(error_out->text),
-			"%s: cannot be opened, name a scenario file that can be read", path);
-		return NULL;
-	}
-	text = malloc(MRC_CTL_FILE_MAX + 1);
-	len = text != NULL ? fread(text, 1, MRC_CTL_FILE_MAX + 1, file) : 0;
-	if (text == NULL || ferror(file)) {
-		snprintf(error_out->text, sizeof(error_out->text),
-			"%s: cannot be read, name a scenario file", path);
-		fclose(file);
-		free(text);
-		return NULL;
-	}
-	fclose(file);
-	root = mrc_ctl_parse(path, text, len, MRC_CTL_FILE_MAX, error_out);
-	free(text);
-	return root;
-}
-
 int scenario_read(const char *path, char *const *sets, uint32_t nb_sets,
 	struct scenario **scenario_out, struct mrc_ctl_error *error_out)
 {
 	struct scenario *sc;
-	json_t *root = read_json(path, error_out), *lines;
-	int err = MRC_OK;
+	json_t *root, *lines;
+	int err = mrc_ctl_parse_file(path, &root, error_out);
 
-	if (root == NULL)
-		return MRC_ERR_INVAL;
+	if (err != MRC_OK)
+		return err;
 	lines = json_object();
 	for (uint32_t i = 0; i < nb_sets && err == MRC_OK; i++)
 		err = apply_set(root, sets[i], error_out);
