@@ -106,6 +106,17 @@ struct mrc_ctl_table {
 		.key = (k), .type = MRC_CTL_TYPE_UINT, MRC_CTL_AT(s, m), .min = (lo), .max = (hi), \
 		.unit = (u)                                                                        \
 	}
+/* p: the bool that tells whether the key was there. */
+#define MRC_CTL_UNIT_PRESENT(k, s, m, p, u, lo, hi)                                                \
+	{                                                                                          \
+		.key = (k), .type = MRC_CTL_TYPE_UINT, .flags = MRC_CTL_PRESENT, MRC_CTL_AT(s, m), \
+		.present_offset = (uint32_t)offsetof(s, p), .min = (lo), .max = (hi), .unit = (u)  \
+	}
+#define MRC_CTL_UNIT_REQUIRED(k, s, m, u, lo, hi)                                                  \
+	{                                                                                          \
+		.key = (k), .type = MRC_CTL_TYPE_UINT, .flags = MRC_CTL_REQUIRED,                  \
+		MRC_CTL_AT(s, m), .min = (lo), .max = (hi), .unit = (u)                            \
+	}
 #define MRC_CTL_DOUBLE(k, s, m, lo, hi)                                                            \
 	{                                                                                          \
 		.key = (k), .type = MRC_CTL_TYPE_DOUBLE, MRC_CTL_AT(s, m), .dmin = (lo),           \

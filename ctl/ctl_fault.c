@@ -214,12 +214,6 @@ static int decode_dst(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_field *field
 /* ---- the plan ---------------------------------------------------------------------------------*/
 
 #define S struct mrc_ctl_fault
-#define PRESENT(k, m, p, unit_, lo, hi)                                                            \
-	{                                                                                          \
-		.key = (k), .type = MRC_CTL_TYPE_UINT, .flags = MRC_CTL_PRESENT, MRC_CTL_AT(S, m), \
-		.present_offset = (uint32_t)offsetof(S, p), .unit = (unit_), .min = (lo),          \
-		.max = (hi)                                                                        \
-	}
 static const struct mrc_ctl_field fault_fields[] = {
 	{.key = "kind",
 		.type = MRC_CTL_TYPE_ENUM,
@@ -233,17 +227,17 @@ static const struct mrc_ctl_field fault_fields[] = {
 	MRC_CTL_RATIO("rate", S, fault.rate, 0, 1),
 	MRC_CTL_UINT("burst", S, fault.burst, 1, 1000000),
 	MRC_CTL_UINT("nth", S, fault.nth, 1, 0),
-	PRESENT("count", fault.count, has_count, MRC_CTL_UNIT_NONE, 1, 0),
-	PRESENT("period", fault.period, has_period, MRC_CTL_UNIT_NONE, 1, 0),
+	MRC_CTL_UNIT_PRESENT("count", S, fault.count, has_count, MRC_CTL_UNIT_NONE, 1, 0),
+	MRC_CTL_UNIT_PRESENT("period", S, fault.period, has_period, MRC_CTL_UNIT_NONE, 1, 0),
 	MRC_CTL_UINT("max_hits", S, fault.max_hits, 1, 0),
-	PRESENT("delay", fault.param, has_delay, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
-	PRESENT("down", fault.param, has_down, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
-	PRESENT("up", fault.spread, has_up, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
-	PRESENT("gap", fault.spread, has_gap, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
-	PRESENT("bits", fault.param, has_bits, MRC_CTL_UNIT_RATE, 1, 0),
-	PRESENT("bytes", fault.param, has_bytes, MRC_CTL_UNIT_SIZE, 1, 65535),
-	PRESENT("copies", fault.param, has_copies, MRC_CTL_UNIT_NONE, 1, 16),
-	PRESENT("offset", fault.offset, has_offset, MRC_CTL_UNIT_NONE, 0, 65535),
+	MRC_CTL_UNIT_PRESENT("delay", S, fault.param, has_delay, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
+	MRC_CTL_UNIT_PRESENT("down", S, fault.param, has_down, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
+	MRC_CTL_UNIT_PRESENT("up", S, fault.spread, has_up, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
+	MRC_CTL_UNIT_PRESENT("gap", S, fault.spread, has_gap, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
+	MRC_CTL_UNIT_PRESENT("bits", S, fault.param, has_bits, MRC_CTL_UNIT_RATE, 1, 0),
+	MRC_CTL_UNIT_PRESENT("bytes", S, fault.param, has_bytes, MRC_CTL_UNIT_SIZE, 1, 65535),
+	MRC_CTL_UNIT_PRESENT("copies", S, fault.param, has_copies, MRC_CTL_UNIT_NONE, 1, 16),
+	MRC_CTL_UNIT_PRESENT("offset", S, fault.offset, has_offset, MRC_CTL_UNIT_NONE, 0, 65535),
 	MRC_CTL_CUSTOM("packets", S, fault.match, decode_packets),
 	MRC_CTL_CUSTOM("psn", S, fault.match, decode_psn),
 	MRC_CTL_CUSTOM("length", S, fault.match, decode_length),
@@ -254,7 +248,6 @@ static const struct mrc_ctl_field fault_fields[] = {
 	MRC_CTL_CUSTOM("dst", S, fault.match, decode_dst),
 	MRC_CTL_END,
 };
-#undef PRESENT
 #undef S
 
 enum {

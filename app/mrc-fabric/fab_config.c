@@ -26,20 +26,15 @@ static const struct mrc_ctl_name access_names[] = {{"owner", MRC_CTL_ACCESS_OWNE
 
 /* ---- the network ------------------------------------------------------------------------------*/
 
-#define PRESENT(k, m, has, u, lo, hi)                                                              \
-	{                                                                                          \
-		.key = (k), .type = MRC_CTL_TYPE_UINT, .flags = MRC_CTL_PRESENT,                   \
-		MRC_CTL_AT(struct mrc_fab_link, m),                                                \
-		.present_offset = offsetof(struct mrc_fab_link, has), .min = (lo), .max = (hi),    \
-		.unit = (u)                                                                        \
-	}
+#define F struct mrc_fab_link
 static const struct mrc_ctl_field link_fields[] = {
-	MRC_CTL_WHERE(struct mrc_fab_link, where),
-	PRESENT("rate", rate_bps, has_rate, MRC_CTL_UNIT_RATE, 0, MAX_BPS),
-	PRESENT("delay", delay_ns, has_delay, MRC_CTL_UNIT_TIME, 0, SECOND_NS),
-	PRESENT("queue", queue_len, has_queue, MRC_CTL_UNIT_SIZE, 9216, 1ull << 31),
+	MRC_CTL_WHERE(F, where),
+	MRC_CTL_UNIT_PRESENT("rate", F, rate_bps, has_rate, MRC_CTL_UNIT_RATE, 0, MAX_BPS),
+	MRC_CTL_UNIT_PRESENT("delay", F, delay_ns, has_delay, MRC_CTL_UNIT_TIME, 0, SECOND_NS),
+	MRC_CTL_UNIT_PRESENT("queue", F, queue_len, has_queue, MRC_CTL_UNIT_SIZE, 9216, 1ull << 31),
 	MRC_CTL_END,
 };
+#undef F
 static const struct mrc_ctl_table link_table = {link_fields, sizeof(struct mrc_fab_link), NULL};
 
 static void link_init(void *elem)

@@ -140,21 +140,20 @@ static int set_check(struct mrc_ctl_ctx *ctx, void *obj)
 	return MRC_OK;
 }
 
-#define PRESENT(k, t, m, has, ...)                                                                 \
-	{                                                                                          \
-		.key = (k), .type = (t), .flags = MRC_CTL_PRESENT,                                 \
-		MRC_CTL_AT(struct set_params, m),                                                  \
-		.present_offset = offsetof(struct set_params, has), __VA_ARGS__                    \
-	}
+#define S struct set_params
 static const struct mrc_ctl_field set_fields[] = {
-	MRC_CTL_WHERE(struct set_params, where),
-	PRESENT("up", MRC_CTL_TYPE_BOOL, up, has_up, .max = 0),
-	PRESENT("rate", MRC_CTL_TYPE_UINT, rate_bps, has_rate, .unit = MRC_CTL_UNIT_RATE,
-		.max = 100000000000000ull),
-	PRESENT("delay", MRC_CTL_TYPE_UINT, delay_ns, has_delay, .unit = MRC_CTL_UNIT_TIME,
-		.max = 1000000000ull),
+	MRC_CTL_WHERE(S, where),
+	{.key = "up",
+		.type = MRC_CTL_TYPE_BOOL,
+		.flags = MRC_CTL_PRESENT,
+		MRC_CTL_AT(S, up),
+		.present_offset = offsetof(S, has_up)},
+	MRC_CTL_UNIT_PRESENT(
+		"rate", S, rate_bps, has_rate, MRC_CTL_UNIT_RATE, 0, 100000000000000ull),
+	MRC_CTL_UNIT_PRESENT("delay", S, delay_ns, has_delay, MRC_CTL_UNIT_TIME, 0, 1000000000ull),
 	MRC_CTL_END,
 };
+#undef S
 static const struct mrc_ctl_table set_table = {set_fields, sizeof(struct set_params), set_check};
 
 static void link_change(struct mrc_fab_ctl *ctl, uint32_t link, const struct set_params *p)

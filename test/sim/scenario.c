@@ -10,29 +10,24 @@
 #define TIME(k, s, m) MRC_CTL_UNIT(k, s, m, MRC_CTL_UNIT_TIME, 0, YEAR_NS)
 #define SIZE(k, s, m) MRC_CTL_UNIT(k, s, m, MRC_CTL_UNIT_SIZE, 0, UINT32_MAX - 1)
 #define RATE(k, s, m) MRC_CTL_UNIT(k, s, m, MRC_CTL_UNIT_RATE, 0, 100000000000000ull)
-#define PRESENT(type_, k, s, m, p, unit_, lo, hi)                                                  \
-	{                                                                                          \
-		.key = (k), .type = (type_), .flags = MRC_CTL_PRESENT, MRC_CTL_AT(s, m),           \
-		.present_offset = (uint32_t)offsetof(s, p), .unit = (unit_), .min = (lo),          \
-		.max = (hi)                                                                        \
-	}
+/* A time that must be there and is not 0. */
+#define SPAN(k, s, m) MRC_CTL_UNIT_REQUIRED(k, s, m, MRC_CTL_UNIT_TIME, 1, YEAR_NS)
 
 /* ---- links of the fabric */
 
 static const struct mrc_ctl_field link_fields[] = {
 	MRC_CTL_WHERE(struct sim_link, where),
-	PRESENT(MRC_CTL_TYPE_UINT, "rate", struct sim_link, rate_bps, has_rate, MRC_CTL_UNIT_RATE,
-		0, 0),
-	PRESENT(MRC_CTL_TYPE_UINT, "delay", struct sim_link, delay_ns, has_delay, MRC_CTL_UNIT_TIME,
-		0, 0),
-	PRESENT(MRC_CTL_TYPE_UINT, "trim_at", struct sim_link, trim_len, has_trim,
-		MRC_CTL_UNIT_SIZE, 0, 0),
-	PRESENT(MRC_CTL_TYPE_UINT, "drop_at", struct sim_link, drop_len, has_drop,
-		MRC_CTL_UNIT_SIZE, 0, 0),
-	PRESENT(MRC_CTL_TYPE_UINT, "ecn_min", struct sim_link, ecn_min_len, has_ecn_min,
-		MRC_CTL_UNIT_SIZE, 0, 0),
-	PRESENT(MRC_CTL_TYPE_UINT, "ecn_max", struct sim_link, ecn_max_len, has_ecn_max,
-		MRC_CTL_UNIT_SIZE, 0, 0),
+	MRC_CTL_UNIT_PRESENT("rate", struct sim_link, rate_bps, has_rate, MRC_CTL_UNIT_RATE, 0, 0),
+	MRC_CTL_UNIT_PRESENT(
+		"delay", struct sim_link, delay_ns, has_delay, MRC_CTL_UNIT_TIME, 0, 0),
+	MRC_CTL_UNIT_PRESENT(
+		"trim_at", struct sim_link, trim_len, has_trim, MRC_CTL_UNIT_SIZE, 0, 0),
+	MRC_CTL_UNIT_PRESENT(
+		"drop_at", struct sim_link, drop_len, has_drop, MRC_CTL_UNIT_SIZE, 0, 0),
+	MRC_CTL_UNIT_PRESENT(
+		"ecn_min", struct sim_link, ecn_min_len, has_ecn_min, MRC_CTL_UNIT_SIZE, 0, 0),
+	MRC_CTL_UNIT_PRESENT(
+		"ecn_max", struct sim_link, ecn_max_len, has_ecn_max, MRC_CTL_UNIT_SIZE, 0, 0),
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table link_table = {link_fields, sizeof(struct sim_link), NULL};
@@ -207,11 +202,11 @@ static const struct mrc_ctl_field cc_fields[] = {
 	RATE("rate", struct sim_cc, rate_bps),
 	TIME("base_rtt", struct sim_cc, base_rtt_ns),
 	MRC_CTL_UNIT("mtu", struct sim_cc, mtu, MRC_CTL_UNIT_SIZE, 256, 65535),
-	PRESENT(MRC_CTL_TYPE_UINT, "target_delay", struct sim_cc, target_ns, has_target,
+	MRC_CTL_UNIT_PRESENT("target_delay", struct sim_cc, target_ns, has_target,
 		MRC_CTL_UNIT_TIME, 1, UINT32_MAX - 1),
-	PRESENT(MRC_CTL_TYPE_UINT, "max_cwnd", struct sim_cc, max_cwnd, has_max_cwnd,
-		MRC_CTL_UNIT_SIZE, 1, 0),
-	PRESENT(MRC_CTL_TYPE_UINT, "qa_threshold", struct sim_cc, qa_threshold_ns, has_qa,
+	MRC_CTL_UNIT_PRESENT(
+		"max_cwnd", struct sim_cc, max_cwnd, has_max_cwnd, MRC_CTL_UNIT_SIZE, 1, 0),
+	MRC_CTL_UNIT_PRESENT("qa_threshold", struct sim_cc, qa_threshold_ns, has_qa,
 		MRC_CTL_UNIT_TIME, 1, UINT32_MAX - 1),
 	MRC_CTL_BOOL("disable_qa", struct sim_cc, disable_qa),
 	MRC_CTL_END,
@@ -391,19 +386,9 @@ static const struct mrc_ctl_field load_fields[] = {
 static const struct mrc_ctl_table load_table = {load_fields, sizeof(struct sim_load), NULL};
 
 static const struct mrc_ctl_field pause_fields[] = {
-	{.key = "host",
-		.type = MRC_CTL_TYPE_UINT,
-		.flags = MRC_CTL_REQUIRED,
-		MRC_CTL_AT(struct sim_pause, host),
-		.max = 65535},
+	MRC_CTL_UNIT_REQUIRED("host", struct sim_pause, host, MRC_CTL_UNIT_NONE, 0, 65535),
 	TIME("at", struct sim_pause, at_ns),
-	{.key = "for",
-		.type = MRC_CTL_TYPE_UINT,
-		.flags = MRC_CTL_REQUIRED,
-		MRC_CTL_AT(struct sim_pause, for_ns),
-		.unit = MRC_CTL_UNIT_TIME,
-		.min = 1,
-		.max = YEAR_NS},
+	SPAN("for", struct sim_pause, for_ns),
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table pause_table = {pause_fields, sizeof(struct sim_pause), NULL};
@@ -433,13 +418,7 @@ static const struct mrc_ctl_field handover_elem = {.type = MRC_CTL_TYPE_OBJECT,
 	.init = handover_init};
 
 static const struct mrc_ctl_field churn_fields[] = {
-	{.key = "every",
-		.type = MRC_CTL_TYPE_UINT,
-		.flags = MRC_CTL_REQUIRED,
-		MRC_CTL_AT(struct sim_churn_cfg, every_ns),
-		.unit = MRC_CTL_UNIT_TIME,
-		.min = 1,
-		.max = YEAR_NS},
+	SPAN("every", struct sim_churn_cfg, every_ns),
 	TIME("at", struct sim_churn_cfg, at_ns),
 	MRC_CTL_UNIT("for", struct sim_churn_cfg, for_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
 	MRC_CTL_UINT("lives", struct sim_churn_cfg, lives, 1, 1000),
@@ -484,20 +463,8 @@ static int decode_storm_kinds(struct mrc_ctl_ctx *ctx, const struct mrc_ctl_fiel
 }
 
 static const struct mrc_ctl_field storm_fields[] = {
-	{.key = "every",
-		.type = MRC_CTL_TYPE_UINT,
-		.flags = MRC_CTL_REQUIRED,
-		MRC_CTL_AT(struct sim_storm_cfg, every_ns),
-		.unit = MRC_CTL_UNIT_TIME,
-		.min = 1,
-		.max = YEAR_NS},
-	{.key = "length",
-		.type = MRC_CTL_TYPE_UINT,
-		.flags = MRC_CTL_REQUIRED,
-		MRC_CTL_AT(struct sim_storm_cfg, length_ns),
-		.unit = MRC_CTL_UNIT_TIME,
-		.min = 1,
-		.max = YEAR_NS},
+	SPAN("every", struct sim_storm_cfg, every_ns),
+	SPAN("length", struct sim_storm_cfg, length_ns),
 	TIME("at", struct sim_storm_cfg, at_ns),
 	MRC_CTL_UNIT("for", struct sim_storm_cfg, for_ns, MRC_CTL_UNIT_TIME, 1, YEAR_NS),
 	MRC_CTL_CUSTOM("kinds", struct sim_storm_cfg, kinds, decode_storm_kinds),
