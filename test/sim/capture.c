@@ -93,26 +93,17 @@ void sim_capture_close(struct sim *sim)
 	sim->cap_len = 0;
 }
 
-static void *grown(void *mem, size_t len)
-{
-	mem = realloc(mem, len);
-	if (mem == NULL) {
-		fprintf(stderr, "mrc-sim: out of memory (%zu bytes)\n", len);
-		exit(3);
-	}
-	return mem;
-}
-
 /* Room for a record of len bytes. */
 static uint8_t *record_add(struct sim *sim, uint64_t at_ns, FILE *file, uint32_t len)
 {
 	if (sim->nb_records == sim->cap_records) {
 		sim->cap_records = 2 * sim->cap_records + 64;
-		sim->records = grown(sim->records, sim->cap_records * sizeof(sim->records[0]));
+		sim->records =
+			sim_realloc(sim->records, sim->cap_records * sizeof(sim->records[0]));
 	}
 	if (sim->records_len + len > sim->cap_len) {
 		sim->cap_len = 2 * sim->cap_len + len + 4096;
-		sim->record_bytes = grown(sim->record_bytes, sim->cap_len);
+		sim->record_bytes = sim_realloc(sim->record_bytes, sim->cap_len);
 	}
 	sim->records[sim->nb_records++] = (struct sim_record){at_ns, sim->records_len, len, file};
 	sim->records_len += len;
@@ -132,8 +123,7 @@ void sim_capture_flush(struct sim *sim)
 {
 	if (sim->nb_records == 0)
 		return;
-	if (sim->nb_records != 0)
-		qsort(sim->records, sim->nb_records, sizeof(sim->records[0]), by_time);
+	qsort(sim->records, sim->nb_records, sizeof(sim->records[0]), by_time);
 	for (uint32_t i = 0; i < sim->nb_records; i++) {
 		const struct sim_record *r = &sim->records[i];
 

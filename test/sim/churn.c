@@ -61,9 +61,7 @@ static void life_begins(struct sim_churn *churn, uint32_t host, uint32_t qpn)
 {
 	if (churn->nb == churn->cap) {
 		churn->cap = churn->cap != 0 ? 2 * churn->cap : 256;
-		churn->lives = realloc(churn->lives, churn->cap * sizeof(*churn->lives));
-		if (churn->lives == NULL)
-			abort();
+		churn->lives = sim_realloc(churn->lives, churn->cap * sizeof(*churn->lives));
 	}
 	if (2 * churn->nb >= churn->table_len)
 		table_grow(churn);

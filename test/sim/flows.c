@@ -54,9 +54,7 @@ static uint32_t conn_find(struct sim *sim, uint32_t src, uint32_t dst, enum mrc_
 	}
 	if (sim->nb_conns == sim->cap_conns) {
 		sim->cap_conns = sim->cap_conns != 0 ? 2 * sim->cap_conns : 64;
-		sim->conns = realloc(sim->conns, sim->cap_conns * sizeof(*sim->conns));
-		if (sim->conns == NULL)
-			abort();
+		sim->conns = sim_realloc(sim->conns, sim->cap_conns * sizeof(*sim->conns));
 	}
 	i = sim->nb_conns++;
 	sim->conns[i] = (struct sim_conn){.src = src,

@@ -32,6 +32,16 @@ void *sim_alloc(size_t size)
 	return memset(mem, 0, size);
 }
 
+void *sim_realloc(void *mem, size_t size)
+{
+	mem = realloc(mem, size);
+	if (mem == NULL) {
+		fprintf(stderr, "mrc-sim: out of memory (%zu bytes)\n", size);
+		exit(3);
+	}
+	return mem;
+}
+
 #if defined(__SANITIZE_ADDRESS__)
 #define EXACT_BLOCKS 1 /* a sanitizer wants to see the end of every block */
 #else

@@ -137,9 +137,7 @@ void rc_flow_begin(struct sim *sim, uint32_t flow)
 
 	if (c->nb_jobs == c->cap_jobs) {
 		c->cap_jobs = c->cap_jobs != 0 ? 2 * c->cap_jobs : 4;
-		c->jobs = realloc(c->jobs, c->cap_jobs * sizeof(*c->jobs));
-		if (c->jobs == NULL)
-			abort();
+		c->jobs = sim_realloc(c->jobs, c->cap_jobs * sizeof(*c->jobs));
 	}
 	job = &c->jobs[c->nb_jobs++];
 	job->flow = flow;

@@ -55,9 +55,7 @@ void sim_bin(struct sim *sim)
 		sum += host_rx_bytes(&sim->hosts[i]);
 	if (sim->nb_bins == sim->cap_bins) {
 		sim->cap_bins = sim->cap_bins != 0 ? 2 * sim->cap_bins : 256;
-		sim->bins = realloc(sim->bins, sim->cap_bins * sizeof(*sim->bins));
-		if (sim->bins == NULL)
-			abort();
+		sim->bins = sim_realloc(sim->bins, sim->cap_bins * sizeof(*sim->bins));
 	}
 	sim->bins[sim->nb_bins++] = sum;
 	sim->next_bin_ns += SIM_BIN_NS;
@@ -152,9 +150,8 @@ void sim_sample(struct sim *sim)
 		sim->series = sim_alloc(sizeof(*sim->series));
 	if (sim->series->nb == sim->series->cap) {
 		sim->series->cap = sim->series->cap != 0 ? 2 * sim->series->cap : 256;
-		sim->series->points = realloc(sim->series->points, sim->series->cap * sizeof(*p));
-		if (sim->series->points == NULL)
-			abort();
+		sim->series->points =
+			sim_realloc(sim->series->points, sim->series->cap * sizeof(*p));
 	}
 	p = &sim->series->points[sim->series->nb++];
 	*p = (struct sim_point){.t_ns = sim->now_ns};

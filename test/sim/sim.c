@@ -307,22 +307,17 @@ static uint64_t next_pause(const struct sim *sim)
 	return next;
 }
 
-static uint64_t min64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* When something happens that concerns more than one host. */
 uint64_t sim_barrier_ns(struct sim *sim)
 {
-	uint64_t t = min64(sim_flows_next(sim), sim_churn_next(sim));
+	uint64_t t = sim_min64(sim_flows_next(sim), sim_churn_next(sim));
 
 	if (sim->sc->nb_pauses != 0)
-		t = min64(t, next_pause(sim));
-	t = min64(t, sim->next_sample_ns);
-	t = min64(t, sim->next_bin_ns);
-	t = min64(t, sim_storm_next(sim));
-	return min64(t, sim->next_mark_ns);
+		t = sim_min64(t, next_pause(sim));
+	t = sim_min64(t, sim->next_sample_ns);
+	t = sim_min64(t, sim->next_bin_ns);
+	t = sim_min64(t, sim_storm_next(sim));
+	return sim_min64(t, sim->next_mark_ns);
 }
 
 static uint64_t next_instant(struct sim *sim)
@@ -332,8 +327,8 @@ static uint64_t next_instant(struct sim *sim)
 	/* Every host has its turn at the start. */
 	if (sim->nb_dirty != 0)
 		return sim->now_ns;
-	t = min64(t, sim->heap[0].at_ns);
-	t = min64(t, sim_barrier_ns(sim));
+	t = sim_min64(t, sim->heap[0].at_ns);
+	t = sim_min64(t, sim_barrier_ns(sim));
 	return t < sim->now_ns ? sim->now_ns : t;
 }
 

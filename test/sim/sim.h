@@ -190,6 +190,11 @@ struct sim {
 	char failure[512];
 };
 
+static inline uint64_t sim_min64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* ---- sim.c */
 struct sim *sim_create(struct scenario *sc, const struct sim_opts *opts);
 /* Runs to the end; false when an invariant broke or the limit was reached (sim->failure). */
@@ -221,7 +226,9 @@ uint64_t sim_window_last_ns(const struct sim *sim);
 void sim_env_init(struct mrc_env *env, void *rng_ctx, uint64_t (*random64)(void *ctx));
 void sim_seed(uint64_t rng[4], uint64_t seed);
 uint64_t sim_random(uint64_t rng[4]);
+/* Both end the program when there is no memory; the first one's is zeroed. */
 void *sim_alloc(size_t size);
+void *sim_realloc(void *mem, size_t size);
 void *sim_guarded_alloc(uint64_t len);
 void sim_guarded_free(void *mem);
 bool sim_guarded_ok(const void *mem, uint64_t len);

@@ -21,11 +21,6 @@ enum {
 	FETCH_HOSTS = 32,             /* fewer stay in the cache anyway */
 };
 
-static uint64_t min64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* A flow or round that begins with the end of another one does so at once, on another host; a pair
  * that is renewed looks at both its ends; and a storm changes links. */
 bool sim_window_may(const struct sim *sim)
@@ -43,11 +38,11 @@ bool sim_window_may(const struct sim *sim)
 
 uint64_t sim_window_end(struct sim *sim, uint64_t from_ns)
 {
-	uint64_t barrier_ns = min64(sim_barrier_ns(sim), mrc_fabric_fault_next_ns(sim->fabric));
+	uint64_t barrier_ns = sim_min64(sim_barrier_ns(sim), mrc_fabric_fault_next_ns(sim->fabric));
 
 	if (barrier_ns <= from_ns)
 		return from_ns;
-	return min64(min64(from_ns + sim->lookahead_ns - 1, barrier_ns - 1), sim->until_ns);
+	return sim_min64(sim_min64(from_ns + sim->lookahead_ns - 1, barrier_ns - 1), sim->until_ns);
 }
 
 static uint64_t next_ns(const struct sim *sim, const struct sim_host *h)
@@ -57,7 +52,8 @@ static uint64_t next_ns(const struct sim *sim, const struct sim_host *h)
 	/* A paused host finds what came when it wakes up. */
 	if (inbox_ns < h->paused_until)
 		inbox_ns = h->paused_until;
-	return min64(min64(inbox_ns, h->wake_ns), mrc_fabric_uplink_next_ns(sim->fabric, h->index));
+	return sim_min64(
+		sim_min64(inbox_ns, h->wake_ns), mrc_fabric_uplink_next_ns(sim->fabric, h->index));
 }
 
 static void instant(struct sim *sim, struct sim_host *h)
@@ -109,7 +105,8 @@ static void host_run(struct sim *sim, struct sim_host *h, const struct sim_host 
 		t = next_ns(sim, h);
 	}
 	sim->running = NULL;
-	sim_heap_set(sim, h, min64(h->wake_ns, mrc_fabric_uplink_next_ns(sim->fabric, h->index)));
+	sim_heap_set(
+		sim, h, sim_min64(h->wake_ns, mrc_fabric_uplink_next_ns(sim->fabric, h->index)));
 }
 
 void sim_window(struct sim *sim, uint64_t end_ns)
