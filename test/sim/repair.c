@@ -112,9 +112,9 @@ static void add(struct repair *r, uint64_t at_ns, uint64_t repair_ns, uint64_t n
 {
 	if (r->nb == r->cap) {
 		r->cap = r->cap != 0 ? 2 * r->cap : 1024;
-		r->repair_ns = realloc(r->repair_ns, r->cap * sizeof(double));
-		r->next_ns = realloc(r->next_ns, r->cap * sizeof(double));
-		r->at_us = realloc(r->at_us, r->cap * sizeof(double));
+		r->repair_ns = sim_realloc(r->repair_ns, r->cap * sizeof(double));
+		r->next_ns = sim_realloc(r->next_ns, r->cap * sizeof(double));
+		r->at_us = sim_realloc(r->at_us, r->cap * sizeof(double));
 	}
 	r->at_us[r->nb] = (double)at_ns / 1000;
 	r->repair_ns[r->nb] = (double)repair_ns;
@@ -131,7 +131,9 @@ void sim_repair_came(struct sim_host *h, const struct mrc_fabric_pkt *pkt)
 	if (!view_data(sim, pkt, &view) || (view.flags & MRC_PKT_TRIMMED) != 0 ||
 		(view.flags & MRC_PKT_RTX) == 0)
 		return;
-	from = (uint32_t)view.src.raw[14] << 8 | view.src.raw[15];
+	from = sim_gid_host(sim, &view.src);
+	if (from >= sim->nb_hosts)
+		return; /* a fault has damaged the address */
 	d = place_of(sim, from, view.dqpn, view.psn.v);
 	if (!is_at(d, view.dqpn, view.psn.v) || !d->sent_again)
 		return;

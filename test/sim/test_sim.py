@@ -311,6 +311,30 @@ def test_capture():
         check(24 < len(file.read()) < len(data), "selector takes everything or nothing")
 
 
+def test_repair():
+    """Each lost packet is missing once, for longer than it takes to learn of it."""
+    for v4 in (False, True):
+        content = dict(SMALL, host={"ipv4": v4}, run={"repair": True}, faults=[
+            {"kind": "loss", "packets": "data", "direction": "host_up", "nth": 20, "count": 1,
+             "period": 50, "max_hits": 7}])
+        content["ev"] = {"mode": "udp", "count": 16}
+        content["load"] = dict(SMALL["load"], bytes="4MiB")
+        code, r = result(content, "--twice")
+        check(code == 0, r["failure"])
+        times = [1e-3 * t / r["rtt_us"] for t, _, _ in r["repair"]["list_ns"]]
+        check(len(times) == 7 == r["fabric"]["dropped"] and r["repair"]["forgotten"] == 0,
+              f"{r['fabric']['dropped']} lost, {r['repair']}")
+        check(all(1 < t < 10 for t in times), f"{times}")
+    # A damaged address names no host: the last bytes of the source, of IPv6 and of IPv4.
+    content["faults"][0]["max_hits"] = 1000
+    for v4, places in ((False, (36, 37)), (True, (27, 28, 29))):
+        content["host"] = {"ipv4": v4, "exponential_retries": 25, "timeout": 5}
+        content["faults"][1:] = [{"kind": "corrupt", "direction": "host_up", "rate": 0.2,
+                                  "bytes": 1, "offset": at} for at in places]
+        code, r = result(content, "--twice")
+        check(code == 0 and len(r["repair"]["list_ns"]) > 7, f"{r['failure']} {r['repair']}")
+
+
 def test_lists():
     """Flows and sizes come from files beside the scenario."""
     def put(name, text):
