@@ -540,7 +540,7 @@ static enum mrc_drop refused(
 
 	/* What was acknowledged cannot be refused any more. (It would not be found below either, at
 	 * the cost of a walk over the queue for each forged packet.) */
-	if (mrc_psn_diff(pkt->psn, qp->ack_psn) <= 0)
+	if (mrc_psn_diff(pkt->psn, qp->sq.ack_psn) <= 0)
 		return MRC_DROP_ACK_STALE;
 	at = req_find(qp, pkt->psn);
 	if (at == UINT32_MAX)
@@ -564,14 +564,14 @@ enum mrc_drop answer_ack(
 		return refused(s, now_ns, qp, pkt);
 	if (syndrome != MRC_AETH_ACK)
 		return MRC_DROP_ACK_SYNDROME;
-	behind = mrc_psn_diff(qp->ack_psn, pkt->psn);
+	behind = mrc_psn_diff(qp->sq.ack_psn, pkt->psn);
 	if (behind > (int32_t)(qp->tx_units_max * MRC_MPR_UNIT))
 		return MRC_DROP_ACK_STALE;
 	s->counters.rx_ack++;
 	heard(qp, now_ns);
 	if (behind >= 0)
 		return MRC_KEEP; /* repeated, or overtaken on its way */
-	qp->ack_psn = pkt->psn;
+	qp->sq.ack_psn = pkt->psn;
 	/* What was done was received; the reverse is never inferred. */
 	(void)ack_upto(s, qp, pkt->psn, 0);
 	if (!req_complete(s, qp, pkt->psn)) {

@@ -93,15 +93,8 @@ bool cq_push(struct mrc_sched *s, struct mrc_sched_cq *cq, const struct mrc_sche
 uint32_t mrc_sched_cq_poll(
 	struct mrc_sched *s, struct mrc_sched_cq *cq, struct mrc_sched_wc *wc_out, uint32_t n)
 {
-	uint32_t nb = cq->tail - cq->head;
-
 	MRC_ASSERT(cq->used);
-	if (nb > n)
-		nb = n;
-	for (uint32_t i = 0; i < nb; i++)
-		wc_out[i] = cq->ring[(cq->head + i) & cq->mask];
-	cq->head += nb;
-	return nb;
+	return cq_take(cq, wc_out, n);
 }
 
 void cq_purge(struct mrc_sched_cq *cq, const struct mrc_sched_qp *qp)

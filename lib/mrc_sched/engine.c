@@ -84,11 +84,11 @@ static bool take_tables(struct mrc_sched *s)
 
 	s->peer_hash_mask = pow2_up(cfg->max_peers * 2) - 1;
 	s->nb_paths = cfg->max_peers * PATHS_PER_PEER;
-	s->mr_mask = nb_mrs - 1;
-	s->mr_bits = (uint32_t)__builtin_ctz(nb_mrs);
+	s->mrs.mask = nb_mrs - 1;
+	s->mrs.bits = (uint32_t)__builtin_ctz(nb_mrs);
 	s->event_mask = pow2_up(cfg->max_qps + cfg->max_cqs + NB_SPARE_EVENTS) - 1;
 	s->qps = take(s, cfg->max_qps, sizeof(*s->qps), 64);
-	s->mrs = take(s, nb_mrs, sizeof(*s->mrs), 64);
+	s->mrs.at = take(s, nb_mrs, sizeof(*s->mrs.at), 64);
 	s->cqs = take(s, cfg->max_cqs, sizeof(*s->cqs), 64);
 	s->pds = take(s, cfg->max_pds, sizeof(*s->pds), 64);
 	s->peers = take(s, cfg->max_peers, sizeof(*s->peers), 64);
@@ -100,7 +100,7 @@ static bool take_tables(struct mrc_sched *s)
 	s->answers = take(s, NB_EP_ANSWERS, sizeof(*s->answers), 64);
 	s->calls = take(s, NB_EP_CALLS, sizeof(*s->calls), 64);
 	s->events = take(s, s->event_mask + 1, sizeof(*s->events), 64);
-	return s->qps && s->mrs && s->cqs && s->pds && s->peers && s->peer_hash && s->paths &&
+	return s->qps && s->mrs.at && s->cqs && s->pds && s->peers && s->peer_hash && s->paths &&
 	       s->templates && s->marks && s->notes && s->answers && s->calls && s->events;
 }
 
@@ -182,14 +182,14 @@ static void init_mrs(struct mrc_sched *s)
 {
 	uint32_t last = UINT32_MAX;
 
-	for (uint32_t i = s->mr_mask + 1; i-- > 0;) {
-		s->mrs[i].next_free = UINT32_MAX;
+	for (uint32_t i = s->mrs.mask + 1; i-- > 0;) {
+		s->mrs.at[i].next_free = UINT32_MAX;
 		if (i % s->cfg.nb_workers != s->cfg.worker)
 			continue;
-		s->mrs[i].next_free = last;
+		s->mrs.at[i].next_free = last;
 		last = i;
 	}
-	s->mr_free = last;
+	s->mrs.free = last;
 }
 
 int mrc_sched_create(

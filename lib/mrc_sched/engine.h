@@ -10,9 +10,13 @@
 #include "mrc_sched.h"
 
 #include "arena.h"
+#include "cq.h"
+#include "hdr.h"
 #include "list.h"
+#include "mr.h"
 #include "pool.h"
 #include "rcvmap.h"
+#include "sendq.h"
 #include "sentmap.h"
 #include "wheel.h"
 
@@ -48,11 +52,10 @@ enum {
 	NB_PROBES = 8,                 /* reliability probes in the air per QP */
 	MUTE_ROUNDS = 3,               /* rounds of probes into silence */
 	NOMINAL_EXTRA = 40,            /* nominal packet size = UDP length + this (section 8) */
-	MAX_MSG_LEN_SHIFT = 31,
-	PARK_NS = 10000,      /* a QP without a usable path looks again after this */
-	PROBE_MIN_NS = 4000,  /* a probe is not sent sooner than this after the packet */
-	NACK_WAIT_NS = 20000, /* a packet refused for want of resources waits this long */
-	GONE_GAP_NS = 128,    /* per QP, between two looks at all of them */
+	PARK_NS = 10000,               /* a QP without a usable path looks again after this */
+	PROBE_MIN_NS = 4000,           /* a probe is not sent sooner than this after the packet */
+	NACK_WAIT_NS = 20000,          /* a packet refused for want of resources waits this long */
+	GONE_GAP_NS = 128,             /* per QP, between two looks at all of them */
 	QUIET_PER_PLANE = 64, /* packets per plane of the others until a plane counts as quiet */
 	EXPIRE_BATCH = 256,   /* timers moved or run per mrc_sched_expire */
 	TS_AMBIGUOUS_NS = 4194304, /* half the range of the 16-bit timestamps */
@@ -70,26 +73,6 @@ enum timer_kind {
 struct pd {
 	uint32_t refs;
 	bool used;
-};
-
-struct mr {
-	uint32_t key;      /* 0: free */
-	uint32_t last_key; /* of the region that was here last */
-	uint32_t pd;
-	uint32_t access;
-	uint8_t *addr;
-	uint64_t iova, len;
-	uint32_t next_free;
-};
-
-struct mrc_sched_cq {
-	struct mrc_sched_wc *ring;
-	uint32_t mask;
-	uint32_t head, tail; /* free running */
-	uint32_t depth;      /* as asked for */
-	uint32_t refs;       /* QPs that use it */
-	bool used, overrun;
-	uint32_t next_free;
 };
 
 /* A neighbour: one GID with a link address per plane. */
@@ -131,34 +114,6 @@ struct path {
 };
 
 /* ---- requester ---- */
-
-struct sge {
-	const uint8_t *base;
-	uint32_t len;
-	uint32_t lkey;
-};
-
-enum wqe_flag {
-	WQE_SIGNALED = 1 << 0,
-	WQE_SOLICITED = 1 << 1,
-	WQE_IMM = 1 << 2,
-};
-
-/* A send work request; followed by its SGEs. */
-struct wqe {
-	uint64_t wr_id;
-	uint64_t raddr;
-	uint32_t rkey;
-	uint32_t len;
-	uint32_t nb_pkts;
-	mrc_psn_t first_psn; /* once its first packet was sent */
-	mrc_msn_t msn, rqmsn;
-	uint8_t imm[4];
-	uint8_t flags; /* enum wqe_flag */
-	uint8_t nb_sge;
-	struct sge sge[1];
-};
-_Static_assert(sizeof(struct wqe) == 64, "one SGE: one cache line");
 
 enum probe_state {
 	PROBE_FREE,
@@ -218,13 +173,12 @@ enum qp_flag {
 	QPF_PER_PACKET = 1 << 3,
 	QPF_SIG_ALL = 1 << 4,
 	QPF_CC = 1 << 5,
-	QPF_WIDE_SGE = 1 << 6,
-	QPF_FORCE = 1 << 7,   /* one packet may pass a closed congestion window (after a timeout) */
-	QPF_REASK = 1 << 8,   /* send the last asking packet again: its transport ACK is missing */
-	QPF_PARKED = 1 << 9,  /* ready_link is on the parked or starved list */
-	QPF_LATE = 1 << 10,   /* the retransmission timer was seen late and got its delay once */
-	QPF_SLOWED = 1 << 11, /* the peer was told to slow down, and not yet that it is over */
-	QPF_GONE = 1 << 12,   /* a plane went down, and something in flight went over it, perhaps */
+	QPF_FORCE = 1 << 6,   /* one packet may pass a closed congestion window (after a timeout) */
+	QPF_REASK = 1 << 7,   /* send the last asking packet again: its transport ACK is missing */
+	QPF_PARKED = 1 << 8,  /* ready_link is on the parked or starved list */
+	QPF_LATE = 1 << 9,    /* the retransmission timer was seen late and got its delay once */
+	QPF_SLOWED = 1 << 10, /* the peer was told to slow down, and not yet that it is over */
+	QPF_GONE = 1 << 11,   /* a plane went down, and something in flight went over it, perhaps */
 };
 
 /*
@@ -278,23 +232,15 @@ struct mrc_sched_qp {
 	uint32_t index;
 	uint16_t max_wimm_dest;
 	uint8_t gen;
-	uint8_t max_sge;
 
 	/* requester: delivery */
 	_Alignas(64) struct sentmap snt;
 	uint32_t fit_planes; /* bit p: the path MTU fits through plane p */
 	uint32_t tx_window;  /* PSNs granted by the peer now */
 	/* requester: semantics */
-	uint8_t *sq;
-	uint32_t sq_mask, sq_head, sq_done, sq_cur, sq_tail, sq_depth; /* free running */
-	uint32_t cur_pkt;   /* next packet of work request sq_cur */
-	uint32_t since_ask; /* packets since the last AckReq */
-	mrc_psn_t ask_psn;  /* last PSN that asked */
-	mrc_psn_t ack_psn;  /* highest PSN acknowledged by 0xD1 */
-	uint32_t ask_slot;  /* its work request */
-	uint32_t nb_imm;    /* immediates begun and not acknowledged */
-	uint16_t max_wimm;
-	mrc_msn_t next_msn, next_rqmsn;
+	struct sendq sq;
+	mrc_psn_t ask_psn; /* last PSN that asked */
+	uint32_t ask_slot; /* its work request */
 
 	_Alignas(64) struct link ready_link;
 	struct link rtx_link;
@@ -397,7 +343,7 @@ struct mrc_sched {
 	uint32_t nb_parked; /* immediates of all QPs that wait for the left edge */
 
 	struct mrc_sched_qp *qps;
-	struct mr *mrs;
+	struct mr_table mrs;
 	struct mrc_sched_cq *cqs;
 	struct pd *pds;
 	struct peer *peers;
@@ -408,8 +354,7 @@ struct mrc_sched {
 	struct link told;   /* peers with paths that know, or are being told, our usable ports */
 	struct link untold; /* those who have to hear of a change */
 	struct link idle;   /* peers whose last path went, the longest ago first */
-	uint32_t mr_mask, mr_bits; /* key = random << mr_bits | index */
-	uint32_t mr_free, cq_free;
+	uint32_t cq_free;
 	struct link free_qps, free_paths, used_paths;
 
 	struct arena arena;
@@ -519,25 +464,6 @@ static inline uint32_t path_usable(const struct mrc_sched *s, const struct path 
 	return path->peer->known & s->up & ~s->busy;
 }
 
-/* ---- mr.c ---- */
-/* The region of a key, or NULL. */
-static inline struct mr *mr_find(struct mrc_sched *s, uint32_t key)
-{
-	struct mr *mr = &s->mrs[key & s->mr_mask];
-
-	return mr->key == key && key != 0 ? mr : NULL;
-}
-
-static inline bool mr_covers(const struct mr *mr, uint64_t iova, uint64_t len)
-{
-	uint64_t off = iova - mr->iova;
-
-#ifdef MRC_MUTANT_BOUNDS
-	return iova + len <= mr->iova + mr->len;
-#endif
-	return iova >= mr->iova && off <= mr->len && len <= mr->len - off;
-}
-
 /* ---- cq.c ---- */
 /* The queue is full: reports it. */
 void cq_overrun(struct mrc_sched *s, struct mrc_sched_cq *cq, struct mrc_sched_qp *qp);
@@ -546,11 +472,11 @@ void cq_overrun(struct mrc_sched *s, struct mrc_sched_cq *cq, struct mrc_sched_q
 static inline struct mrc_sched_wc *cq_place(
 	struct mrc_sched *s, struct mrc_sched_cq *cq, struct mrc_sched_qp *qp)
 {
-	if (__builtin_expect(cq->tail - cq->head >= cq->depth, 0)) {
+	struct mrc_sched_wc *place = cq_next(cq);
+
+	if (__builtin_expect(place == NULL, 0))
 		cq_overrun(s, cq, qp);
-		return NULL;
-	}
-	return &cq->ring[cq->tail++ & cq->mask];
+	return place;
 }
 
 /* False when the queue is full (the overrun is reported). */
@@ -609,13 +535,6 @@ uint8_t marks_opinion(
 void marks_forget(struct mrc_sched *s, const struct peer *peer);
 
 /* ---- requester: req.c, answer.c, loss.c, trust.c, probe.c ---- */
-static inline struct wqe *sq_at(const struct mrc_sched_qp *qp, uint32_t at)
-{
-	size_t stride = qp->flags & QPF_WIDE_SGE ? 128 : 64;
-
-	return (struct wqe *)(void *)(qp->sq + (size_t)(at & qp->sq_mask) * stride);
-}
-
 enum req_result {
 	REQ_SENT,
 	REQ_NOTHING, /* nothing left to send */
@@ -720,34 +639,7 @@ void timer_set(struct mrc_sched *s, struct wheel_node *node, uint64_t at_ns);
 bool timer_count_retry(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp);
 
 /* ---- tx.c ---- */
-/* Writes a packet's header into buf and counts it; body_len as struct mrc_template_vary. Returns
- * the length up to the BTH. */
-static inline uint32_t tx_put(struct mrc_sched *s, const struct path *path, const struct mrc_ev *ev,
-	const struct mrc_pkt *pkt, uint16_t body_len, struct mrc_txbuf *buf)
-{
-	const struct mrc_template *tmpl = &path->tmpl[ev->plane];
-	struct mrc_template_vary vary = {.ev = ev->value,
-		.cls = pkt->cls,
-		.ecn = pkt->ecn,
-		.body_len = body_len,
-		.srv6_dst = (const struct mrc_gid *)(const void *)ev->srv6_dst,
-		.srv6_seg = (const struct mrc_gid *)(const void *)ev->srv6_seg};
-	uint32_t len = mrc_template_put(tmpl, &s->proto, &vary, buf->hdr);
-	const uint8_t *end = mrc_pkt_put_transport(&s->proto, pkt, buf->hdr + len);
-	struct mrc_sched_plane_counters *plane = &s->counters.planes[ev->plane];
-
-	MRC_ASSERT(end - buf->hdr <= MRC_HDR_ROOM);
-	buf->hdr_len = (uint16_t)(end - buf->hdr);
-	buf->ip_off = tmpl->ip_off;
-	buf->plane = ev->plane;
-	buf->cls = pkt->cls;
-	s->counters.tx_packets++;
-	plane->tx_packets++;
-	plane->tx_bytes += len + body_len;
-	return len;
-}
-
-/* The same for a packet without payload, whole. */
+/* A packet without payload, whole; body_len as struct mrc_template_vary. */
 void tx_control(struct mrc_sched *s, const struct path *path, const struct mrc_ev *ev,
 	const struct mrc_pkt *pkt, uint16_t body_len, struct mrc_txbuf *buf);
 

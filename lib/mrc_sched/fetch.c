@@ -63,7 +63,7 @@ FETCH void fetch_qp(const struct mrc_sched *s, const struct mrc_sched_qp *qp, ui
 		fetch(path, sizeof(*path));
 		__builtin_prefetch(qp->snt.slots);
 		__builtin_prefetch(qp->rcv.slots);
-		__builtin_prefetch(sq_at(qp, qp->sq_cur));
+		__builtin_prefetch(sendq_at(&qp->sq, qp->sq.cur));
 		return;
 	}
 	if (step == 3) {
@@ -87,7 +87,7 @@ void mrc_sched_fetch(const struct mrc_sched *s, uint32_t step)
 	if (step == 1) {
 		fetch(s->qps, nb * sizeof(*s->qps));
 		fetch(s->cqs, nb * sizeof(*s->cqs));
-		fetch(s->mrs, nb * sizeof(*s->mrs));
+		fetch(s->mrs.at, nb * sizeof(*s->mrs.at));
 		return;
 	}
 	for (uint32_t i = 0; i < nb; i++)

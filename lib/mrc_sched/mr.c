@@ -37,33 +37,33 @@ static void fill(struct mrc_sched *s, struct mr *slot, const struct mrc_sched_mr
 
 int mrc_sched_mr_reg(struct mrc_sched *s, struct mrc_sched_mr *mr)
 {
-	uint32_t index = s->mr_free, key;
+	uint32_t index = s->mrs.free, key;
 	int err = check(s, mr);
 
 	if (err != MRC_OK)
 		return err;
 	if (index == UINT32_MAX)
 		return MRC_ERR_NOMEM;
-	key = (uint32_t)s->env.random64(s->env.ctx) << s->mr_bits | index;
+	key = (uint32_t)s->env.random64(s->env.ctx) << s->mrs.bits | index;
 	/* Not the key of the slot's last region, nor 0, by whatever the generator says. */
-	while (key == 0 || key == s->mrs[index].last_key)
-		key += s->mr_mask + 1;
-	s->mr_free = s->mrs[index].next_free;
-	fill(s, &s->mrs[index], mr, key);
+	while (key == 0 || key == s->mrs.at[index].last_key)
+		key += s->mrs.mask + 1;
+	s->mrs.free = s->mrs.at[index].next_free;
+	fill(s, &s->mrs.at[index], mr, key);
 	mr->key = key;
 	return MRC_OK;
 }
 
 int mrc_sched_mr_install(struct mrc_sched *s, const struct mrc_sched_mr *mr)
 {
-	struct mr *slot = &s->mrs[mr->key & s->mr_mask];
+	struct mr *slot = &s->mrs.at[mr->key & s->mrs.mask];
 	int err = check(s, mr);
 
 	if (err != MRC_OK)
 		return err;
 	/* Slots of our own are filled by mrc_sched_mr_reg only. */
 	if (mr->key == 0 || slot->key != 0 ||
-		(mr->key & s->mr_mask) % s->cfg.nb_workers == s->cfg.worker)
+		(mr->key & s->mrs.mask) % s->cfg.nb_workers == s->cfg.worker)
 		return MRC_ERR_INVAL;
 	fill(s, slot, mr, mr->key);
 	return MRC_OK;
@@ -71,8 +71,8 @@ int mrc_sched_mr_install(struct mrc_sched *s, const struct mrc_sched_mr *mr)
 
 int mrc_sched_mr_dereg(struct mrc_sched *s, uint32_t key)
 {
-	struct mr *mr = mr_find(s, key);
-	uint32_t index = key & s->mr_mask;
+	struct mr *mr = mr_find(&s->mrs, key);
+	uint32_t index = key & s->mrs.mask;
 
 	if (mr == NULL)
 		return MRC_ERR_NOENT;
@@ -80,8 +80,8 @@ int mrc_sched_mr_dereg(struct mrc_sched *s, uint32_t key)
 	s->pds[mr->pd].refs--;
 	mr->key = 0;
 	if (index % s->cfg.nb_workers == s->cfg.worker) {
-		mr->next_free = s->mr_free;
-		s->mr_free = index;
+		mr->next_free = s->mrs.free;
+		s->mrs.free = index;
 	}
 	return MRC_OK;
 }

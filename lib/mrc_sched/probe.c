@@ -321,7 +321,7 @@ static void ask_tail(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *
 	const struct sent *sent;
 	uint64_t at;
 
-	if (qp->sq_cur != qp->sq_tail || !sentmap_is_open(&qp->snt, &s->sent, last) ||
+	if (qp->sq.cur != qp->sq.tail || !sentmap_is_open(&qp->snt, &s->sent, last) ||
 		sentmap_is_lost(&qp->snt, &s->sent, last))
 		return;
 	sent = sentmap_at(&qp->snt, &s->sent, last);
@@ -384,7 +384,7 @@ void probe_gone_look(struct mrc_sched *s, uint64_t now_ns)
  * a word. */
 static bool more_follows(const struct mrc_sched_qp *qp)
 {
-	return qp->sq_cur != qp->sq_tail && qp->snt.nb_lost == 0 && qp->snt.nb_open >= FEW_OPEN &&
+	return qp->sq.cur != qp->sq.tail && qp->snt.nb_lost == 0 && qp->snt.nb_open >= FEW_OPEN &&
 	       (uint32_t)mrc_psn_diff(qp->snt.next, qp->snt.una) < qp->tx_window;
 }
 

@@ -114,15 +114,14 @@ int mrc_sched_qp_create(
 	struct mrc_sched *s, const struct mrc_sched_qp_cfg *cfg, struct mrc_sched_qp **qp_out)
 {
 	struct mrc_sched_qp *qp;
-	size_t stride;
 	void *sq, *rq;
 
 	if (!qp_cfg_ok(s, cfg))
 		return MRC_ERR_INVAL;
 	if (list_empty(&s->free_qps))
 		return MRC_ERR_NOMEM;
-	stride = cfg->max_sge > 1 ? 128 : 64;
-	sq = arena_alloc(&s->arena, pow2_up(cfg->sq_depth) * stride);
+	sq = arena_alloc(
+		&s->arena, (size_t)pow2_up(cfg->sq_depth) << sendq_wqe_shift(cfg->max_sge));
 	rq = arena_alloc(&s->arena, pow2_up(cfg->rq_depth) * sizeof(uint64_t));
 	if (sq == NULL || rq == NULL) {
 		arena_free(&s->arena, sq);
@@ -134,13 +133,11 @@ int mrc_sched_qp_create(
 	qp->flags = 0;
 	if (cfg->sq_sig_all)
 		qp->flags |= QPF_SIG_ALL;
-	if (cfg->max_sge > 1)
-		qp->flags |= QPF_WIDE_SGE;
 	qp->pd = cfg->pd;
-	qp->sq = sq;
-	qp->sq_mask = pow2_up(cfg->sq_depth) - 1;
-	qp->sq_depth = pow2_up(cfg->sq_depth);
-	qp->sq_head = qp->sq_done = qp->sq_cur = qp->sq_tail = 0;
+	qp->sq = (struct sendq){.mem = sq,
+		.mask = pow2_up(cfg->sq_depth) - 1,
+		.max_sge = (uint8_t)cfg->max_sge,
+		.wqe_shift = sendq_wqe_shift(cfg->max_sge)};
 	qp->rq = rq;
 	qp->rq_mask = pow2_up(cfg->rq_depth) - 1;
 	qp->rq_depth = pow2_up(cfg->rq_depth);
@@ -150,7 +147,6 @@ int mrc_sched_qp_create(
 	qp->recv_cq = cfg->recv_cq;
 	qp->send_cq->refs++;
 	qp->recv_cq->refs++;
-	qp->max_sge = (uint8_t)cfg->max_sge;
 	qp->ctx = cfg->ctx;
 	qp->path = NULL;
 	qp->rcv.slots = NULL;
@@ -278,14 +274,14 @@ static int to_rts(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 		qp->flags |= QPF_CC;
 		mrc_nscc_init(&qp->cc, qp->cc_cfg, now_ns);
 	}
-	qp->cur_pkt = 0;
-	qp->since_ask = 0;
+	qp->sq.cur_pkt = 0;
+	qp->sq.since_ask = 0;
 	qp->ask_psn = mrc_psn_add(attr->sq_psn, -1);
-	qp->ack_psn = qp->ask_psn;
-	qp->nb_imm = 0;
-	qp->max_wimm = attr->max_wimm;
-	qp->next_msn = mrc_msn(s->proto.choice.first_msn);
-	qp->next_rqmsn = mrc_msn(s->proto.choice.first_rqmsn);
+	qp->sq.ack_psn = qp->ask_psn;
+	qp->sq.nb_imm = 0;
+	qp->sq.max_wimm = attr->max_wimm;
+	qp->sq.next_msn = mrc_msn(s->proto.choice.first_msn);
+	qp->sq.next_rqmsn = mrc_msn(s->proto.choice.first_rqmsn);
 	qp->rto_ns = qp->ask_ns = qp->probe_ns = qp->wake_ns = WHEEL_NEVER;
 	qp->pause_ns = qp->park_ns = WHEEL_NEVER;
 	qp->timeout_ns = (uint64_t)MRC_TIMEOUT_BASE_NS << attr->timeout;
@@ -320,7 +316,7 @@ static void quiesce(struct mrc_sched *s, struct mrc_sched_qp *qp)
 static void flush_one(
 	struct mrc_sched *s, struct mrc_sched_qp *qp, uint32_t at, enum mrc_wc_status status)
 {
-	const struct wqe *wqe = sq_at(qp, at);
+	const struct wqe *wqe = sendq_at(&qp->sq, at);
 
 	(void)cq_push(s, qp->send_cq,
 		&(struct mrc_sched_wc){.wr_id = wqe->wr_id,
@@ -347,10 +343,10 @@ static void to_err(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp
 		return;
 	qp_state_set(s, now_ns, qp, MRC_QP_ERR);
 	quiesce(s, qp);
-	for (uint32_t i = qp->sq_done; i != qp->sq_tail; i++)
+	for (uint32_t i = qp->sq.done; i != qp->sq.tail; i++)
 		flush_one(s, qp, i, i == at ? status : MRC_WC_WR_FLUSH_ERR);
-	qp->sq_head = qp->sq_done = qp->sq_cur = qp->sq_tail;
-	qp->cur_pkt = 0;
+	qp->sq.head = qp->sq.done = qp->sq.cur = qp->sq.tail;
+	qp->sq.cur_pkt = 0;
 	flush_rq(s, qp);
 }
 
@@ -384,7 +380,7 @@ static void to_reset(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *
 	qp->due = 0;
 	drop_notes(s, qp);
 	quiesce(s, qp);
-	qp->sq_head = qp->sq_done = qp->sq_cur = qp->sq_tail = 0;
+	qp->sq.head = qp->sq.done = qp->sq.cur = qp->sq.tail = 0;
 	qp->rq_head = qp->rq_tail = 0;
 	cq_purge(qp->send_cq, qp);
 	cq_purge(qp->recv_cq, qp);
@@ -440,7 +436,7 @@ int mrc_sched_qp_destroy(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 	to_reset(s, now_ns, qp);
 	qp->send_cq->refs--;
 	qp->recv_cq->refs--;
-	arena_free(&s->arena, qp->sq);
+	arena_free(&s->arena, qp->sq.mem);
 	arena_free(&s->arena, qp->rq);
 	pd_unref(s, qp->pd);
 	qp->qpn = 0;

@@ -18,8 +18,8 @@ static uint64_t state_hash(const struct mrc_sched *s, const struct mrc_sched_qp 
 
 	hash = mix(hash, qp->qpn);
 	hash = mix(hash, qp->state);
-	hash = mix(hash, (uint64_t)qp->sq_head << 32 | qp->sq_done);
-	hash = mix(hash, (uint64_t)qp->sq_tail << 32 | qp->rq_tail);
+	hash = mix(hash, (uint64_t)qp->sq.head << 32 | qp->sq.done);
+	hash = mix(hash, (uint64_t)qp->sq.tail << 32 | qp->rq_tail);
 	hash = mix(hash, qp->rq_head);
 	if (qp->rcv.slots != NULL) {
 		hash = mix(hash, (uint64_t)qp->rcv.cack.v << 32 | qp->rcv.max_rcv.v);
@@ -35,8 +35,8 @@ static uint64_t state_hash(const struct mrc_sched *s, const struct mrc_sched_qp 
 		hash = mix(hash, (uint64_t)qp->snt.una.v << 32 | qp->snt.next.v);
 		hash = mix(hash, (uint64_t)qp->snt.nb_open << 32 | qp->snt.nb_lost);
 		hash = mix(hash, qp->snt.book);
-		hash = mix(hash, (uint64_t)qp->ack_psn.v << 32 | qp->tx_window);
-		hash = mix(hash, (uint64_t)qp->retries << 32 | qp->nb_imm);
+		hash = mix(hash, (uint64_t)qp->sq.ack_psn.v << 32 | qp->tx_window);
+		hash = mix(hash, (uint64_t)qp->retries << 32 | qp->sq.nb_imm);
 		hash = mix(hash, qp->srtt_ns);
 		if (qp->flags & QPF_CC)
 			hash = mix(hash, (uint64_t)mrc_nscc_inflight(&qp->cc) ^
@@ -51,10 +51,10 @@ void mrc_sched_qp_query(const struct mrc_sched *s, const struct mrc_sched_qp *qp
 	*info_out = (struct mrc_sched_qp_info){
 		.state = (enum mrc_qp_state)qp->state,
 		.qpn = qp->qpn,
-		.sq_used = qp->sq_tail - qp->sq_head,
+		.sq_used = qp->sq.tail - qp->sq.head,
 		.rq_used = qp->rq_tail - qp->rq_head,
 	};
-	MRC_ASSERT(info_out->sq_used <= qp->sq_depth && info_out->rq_used <= qp->rq_depth);
+	MRC_ASSERT(info_out->sq_used <= qp->sq.mask + 1 && info_out->rq_used <= qp->rq_depth);
 	if (qp->rcv.slots != NULL) {
 		info_out->window_psns = qp->rx_window;
 		info_out->cack_psn = qp->rcv.cack;

@@ -7,6 +7,7 @@
  */
 #include "engine.h"
 #include "sack.h"
+#include "write.h"
 
 #include <string.h>
 
@@ -26,57 +27,15 @@ static bool has_imm(const struct mrc_pkt *pkt)
 	return (kind_of(pkt) & MRC_OPF_IMMDT) != 0;
 }
 
-static bool is_empty(const struct mrc_pkt *pkt)
-{
-	return pkt->write.dma_len == 0;
-}
-
 /* ---- checks ---- */
 
-/* spec */
-static inline __attribute__((always_inline)) enum mrc_drop check_length(
-	const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, uint32_t kind)
-{
-	uint32_t pmtu = 1u << qp->pmtu_shift;
-	bool first = (kind & MRC_OPF_FIRST) != 0, last = (kind & MRC_OPF_LAST) != 0;
-
-	if ((kind & MRC_OPF_FULL) != 0 ? pkt->payload_len != pmtu : pkt->payload_len > pmtu)
-		return MRC_DROP_LENGTH_MTU;
-	if (pkt->payload_len == 0 && !(first && last && is_empty(pkt)))
-		return MRC_DROP_LENGTH_MTU;
-	if (pkt->payload_len > pkt->write.dma_len)
-		return MRC_DROP_LENGTH_DMA;
-	/* One packet carries all of it, several carry more than one. */
-	if (first && last ? pkt->payload_len != pkt->write.dma_len : pkt->write.dma_len <= pmtu)
-		return MRC_DROP_LENGTH_DMA;
-	return MRC_KEEP;
-}
-
-static inline __attribute__((always_inline)) enum mrc_drop check_key(struct mrc_sched *s,
-	const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, uint8_t **dst_out)
-{
-	struct mr *mr = mr_find(s, pkt->write.rkey);
-
-	if (mr == NULL)
-		return MRC_DROP_RKEY;
-	if (mr->pd != qp->pd)
-		return MRC_DROP_RKEY_PD;
-	if (!mr_covers(mr, pkt->write.va, pkt->payload_len))
-		return MRC_DROP_RKEY_BOUNDS;
-	if ((mr->access & MRC_ACCESS_REMOTE_WRITE) == 0)
-		return MRC_DROP_RKEY_ACCESS;
-	*dst_out = mr->addr + (pkt->write.va - mr->iova);
-	return MRC_KEEP;
-}
-
 /* May this be done? dst_out is written when something is to be placed. */
+/* spec */
 static inline __attribute__((always_inline)) enum mrc_drop check(struct mrc_sched *s,
 	const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt, uint32_t kind, uint8_t **dst_out)
 {
-	enum mrc_drop drop = check_length(qp, pkt, kind);
+	enum mrc_drop drop = write_check(&s->mrs, qp->pd, 1u << qp->pmtu_shift, pkt, kind, dst_out);
 
-	if (drop == MRC_KEEP && !is_empty(pkt))
-		drop = check_key(s, qp, pkt, dst_out);
 	if (drop == MRC_KEEP && (kind & MRC_OPF_IMMDT) != 0)
 		drop = imm_check(qp, pkt->write.rqmsn);
 	return drop;
@@ -291,11 +250,8 @@ static __attribute__((noinline, cold)) enum mrc_drop violated(struct mrc_sched *
 static void want_answers(
 	struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
-	const struct mrc_choice *choice = &s->proto.choice;
-	uint32_t len = pkt->payload_len;
-
-	qp->sack_bytes += len > choice->sack_gen_min_add ? len : choice->sack_gen_min_add;
-	if (qp->sack_bytes >= choice->sack_gen_threshold || (qp->due & DUE_ACK) != 0 ||
+	if (sack_count(&s->proto.choice, &qp->sack_bytes, pkt->payload_len) ||
+		(qp->due & DUE_ACK) != 0 ||
 		(pkt->flags & (MRC_PKT_ACKREQ | MRC_PKT_CE | MRC_PKT_RTX)) != 0)
 		sack_want(s, now_ns, qp, pkt);
 }

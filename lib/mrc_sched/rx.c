@@ -5,17 +5,7 @@
  * meaning.
  */
 #include "engine.h"
-
-enum {
-	EARLY_LEN =
-		256, /* payload up to this is summed before any packet of the batch is handled */
-};
-
-enum icrc_seen {
-	ICRC_UNSEEN,
-	ICRC_RIGHT,
-	ICRC_WRONG,
-};
+#include "ident.h"
 
 /* What the passes before learned of a packet. */
 struct seen {
@@ -24,15 +14,6 @@ struct seen {
 	uint8_t worker; /* owner */
 	uint8_t icrc;   /* enum icrc_seen */
 };
-
-static enum mrc_drop check_vlan(const struct mrc_sched_plane *port, const struct mrc_pkt *pkt)
-{
-	uint32_t want = port->vlan ? port->vlan_tci & 0xFFFu : 0;
-	uint32_t got = pkt->flags & MRC_PKT_VLAN ? pkt->vlan_tci & 0xFFFu : 0;
-
-	/* A priority tag (identifier 0) is no VLAN. */
-	return want == got ? MRC_KEEP : MRC_DROP_VLAN_ID;
-}
 
 static uint32_t owner_of(const struct mrc_sched *s, const struct mrc_pkt *pkt)
 {
@@ -77,7 +58,7 @@ static inline bool look(
 	seen->worker = (uint8_t)owner_of(s, pkt);
 	if (seen->worker != s->cfg.worker)
 		return false;
-	seen->drop = (uint8_t)check_vlan(&s->cfg.planes[buf->plane], pkt);
+	seen->drop = (uint8_t)ident_vlan(&s->cfg.planes[buf->plane], pkt);
 	index = pkt->dqpn & QPN_INDEX_MASK;
 	if (pkt->dqpn == MRC_QPN_ENDPOINT || index >= s->cfg.max_qps)
 		return false;
@@ -87,7 +68,7 @@ static inline bool look(
 		fetch_responder(seen->qp);
 	else
 		fetch_requester(seen->qp);
-	return pkt->payload_len <= EARLY_LEN && (pkt->flags & MRC_PKT_TRIMMED) == 0;
+	return ident_early(pkt);
 }
 
 /*
@@ -103,18 +84,10 @@ static void sum_short(
 		const struct mrc_pkt *pkt = &s->scratch[i];
 
 		if (seen[i].drop != MRC_KEEP || seen[i].qp == NULL ||
-			seen[i].qp->qpn != pkt->dqpn || (pkt->flags & MRC_PKT_TRIMMED) != 0 ||
-			pkt->payload_len > EARLY_LEN)
+			seen[i].qp->qpn != pkt->dqpn || !ident_early(pkt))
 			continue;
-		seen[i].icrc = mrc_pkt_icrc_ok(pkt, bufs[i].data) ? ICRC_RIGHT : ICRC_WRONG;
+		seen[i].icrc = (uint8_t)ident_sum(pkt, bufs[i].data);
 	}
-}
-
-static inline bool icrc_ok(const struct mrc_pkt *pkt, const uint8_t *frame, const struct seen *seen)
-{
-	if (seen->icrc == ICRC_UNSEEN)
-		return mrc_pkt_icrc_ok(pkt, frame);
-	return seen->icrc == ICRC_RIGHT;
 }
 
 /* May a QP that is not in RTS hear the packet? */
@@ -133,6 +106,8 @@ static enum mrc_drop check_state(const struct mrc_sched_qp *qp, const struct mrc
 static inline enum mrc_drop identify(struct mrc_sched *s, struct mrc_sched_qp *qp,
 	const struct mrc_pkt *pkt, const uint8_t *frame, const struct seen *seen)
 {
+	enum mrc_drop drop;
+
 	if (qp == NULL || qp->qpn == 0)
 		return MRC_DROP_QPN_UNKNOWN;
 #ifndef MRC_MUTANT_GENERATION
@@ -141,12 +116,12 @@ static inline enum mrc_drop identify(struct mrc_sched *s, struct mrc_sched_qp *q
 #endif
 	if (__builtin_expect(qp->state != MRC_QP_RTS, 0) && check_state(qp, pkt) != MRC_KEEP)
 		return MRC_DROP_QP_STATE;
-	if (!mrc_gid_eq(&pkt->src, &qp->peer))
-		return MRC_DROP_ADDR_SOURCE;
-	if (!mrc_gid_eq(&pkt->dst, &qp->local))
-		return MRC_DROP_ADDR_DEST;
+	drop = ident_ends(pkt, &qp->local, &qp->peer);
+	if (drop != MRC_KEEP)
+		return drop;
 #ifndef MRC_MUTANT_ICRC
-	if (s->cfg.icrc && (pkt->flags & MRC_PKT_TRIMMED) == 0 && !icrc_ok(pkt, frame, seen))
+	if (s->cfg.icrc && (pkt->flags & MRC_PKT_TRIMMED) == 0 &&
+		!ident_icrc_ok(pkt, frame, (enum icrc_seen)seen->icrc))
 		return MRC_DROP_ICRC;
 #endif
 	return MRC_KEEP;

@@ -109,15 +109,6 @@ static uint16_t echo(const struct mrc_sched *s, uint64_t now_ns, const struct mr
 	return (uint16_t)(t->timestamp + (now_ns - t->rx_ns) / MRC_TS_TICK_NS);
 }
 
-static void pdcids(const struct mrc_sched *s, const struct mrc_sched_qp *qp, uint16_t *spdcid_out,
-	uint16_t *dpdcid_out)
-{
-	uint16_t requester = (uint16_t)qp->dest_qpn, responder = (uint16_t)qp->qpn;
-
-	*spdcid_out = s->proto.choice.pdcid_by_role ? requester : responder;
-	*dpdcid_out = s->proto.choice.pdcid_by_role ? responder : requester;
-}
-
 /* Down to the next multiple of what bases are to be multiples of. */
 static inline mrc_psn_t aligned(const struct mrc_sched *s, mrc_psn_t base)
 {
@@ -351,13 +342,12 @@ void sack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 		.ooo_count = (uint16_t)(ooo > 0x7FFF ? 0x7FFF : ooo),
 		.timestamp = echo(s, now_ns, qp, t),
 		.entropy = t->ev,
-		.rcvd_units =
-			(uint32_t)((qp->rcvd_len + MRC_RCVD_UNIT - 1) / MRC_RCVD_UNIT) & 0xFFFFFF,
+		.rcvd_units = sack_units(qp->rcvd_len),
 		.bitmap = bitmap(s, qp, base),
 		.cack = qp->rcv.cack,
 	};
 	push_back(s, qp, sack);
-	pdcids(s, qp, &sack->spdcid, &sack->dpdcid);
+	sack_pdcids(&s->proto.choice, qp->dest_qpn, qp->qpn, &sack->spdcid, &sack->dpdcid);
 }
 
 /* spec */
@@ -382,5 +372,5 @@ void nack_build(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
 		.entropy = note->trigger.ev,
 		.psn = note->trigger.psn,
 	};
-	pdcids(s, qp, &nack->spdcid, &nack->dpdcid);
+	sack_pdcids(choice, qp->dest_qpn, qp->qpn, &nack->spdcid, &nack->dpdcid);
 }

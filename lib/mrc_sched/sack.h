@@ -11,6 +11,27 @@ static inline bool sack_remarked(const struct mrc_pkt *pkt)
 	return pkt->cls == MRC_CLASS_TRIMMED || pkt->cls == MRC_CLASS_TRIMMED_LASTHOP;
 }
 
+/* Counts a write towards the SACK that section 7.5.2 wants after so many bytes: true when that is
+ * due. */
+static inline bool sack_count(const struct mrc_choice *choice, uint32_t *bytes, uint32_t len)
+{
+	*bytes += len > choice->sack_gen_min_add ? len : choice->sack_gen_min_add;
+	return *bytes >= choice->sack_gen_threshold;
+}
+
+/* rcvd_bytes of an answer. */
+static inline uint32_t sack_units(uint64_t rcvd_len)
+{
+	return (uint32_t)((rcvd_len + MRC_RCVD_UNIT - 1) / MRC_RCVD_UNIT) & SENT_UNITS_MASK;
+}
+
+static inline void sack_pdcids(const struct mrc_choice *choice, uint32_t requester,
+	uint32_t responder, uint16_t *spdcid_out, uint16_t *dpdcid_out)
+{
+	*spdcid_out = (uint16_t)(choice->pdcid_by_role ? requester : responder);
+	*dpdcid_out = (uint16_t)(choice->pdcid_by_role ? responder : requester);
+}
+
 /* Of a write or a probe. */
 static inline struct trigger sack_trigger(
 	const struct mrc_sched *s, uint64_t now_ns, const struct mrc_pkt *pkt, bool probe)

@@ -124,7 +124,7 @@ void timer_start(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp, 
 /* Whether the packet that asked has arrived and only its transport ACK is missing. */
 static bool ack_missing(const struct mrc_sched_qp *qp)
 {
-	return mrc_psn_diff(qp->ask_psn, qp->ack_psn) > 0 &&
+	return mrc_psn_diff(qp->ask_psn, qp->sq.ack_psn) > 0 &&
 	       mrc_psn_diff(qp->snt.una, qp->ask_psn) > 0;
 }
 
@@ -161,7 +161,7 @@ void timer_progress(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *q
 	qp->retries = 0;
 #endif
 	qp->flags &= (uint16_t)~QPF_LATE;
-	if (qp->ask_ns == WHEEL_NEVER && mrc_psn_diff(qp->ask_psn, qp->ack_psn) > 0)
+	if (qp->ask_ns == WHEEL_NEVER && mrc_psn_diff(qp->ask_psn, qp->sq.ack_psn) > 0)
 		ask_start(qp, now_ns, qp->timeout_ns);
 	if (ack_missing(qp))
 		qp->ask_ns = earlier(qp->ask_ns, time_add(now_ns, ask_wait_ns(s, qp)));
@@ -185,7 +185,7 @@ void timer_acked(uint64_t now_ns, struct mrc_sched_qp *qp)
 {
 	qp->ask_ns = WHEEL_NEVER;
 	qp->flags &= (uint16_t)~QPF_REASK;
-	if (mrc_psn_diff(qp->ask_psn, qp->ack_psn) > 0)
+	if (mrc_psn_diff(qp->ask_psn, qp->sq.ack_psn) > 0)
 		ask_start(qp, now_ns, qp->timeout_ns);
 }
 
@@ -213,7 +213,7 @@ bool timer_count_retry(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp
 	trace(s, now_ns, MRC_TRACE_TIMEOUT, qp->qpn, qp->retries, qp_wait_ns(s, qp));
 	if (qp->exp_cnt == MRC_EXP_MAX || qp->retries <= (uint32_t)qp->linear_cnt + qp->exp_cnt)
 		return true;
-	qp_fail(s, now_ns, qp, MRC_WC_RETRY_EXC_ERR, qp->sq_done);
+	qp_fail(s, now_ns, qp, MRC_WC_RETRY_EXC_ERR, qp->sq.done);
 	return false;
 }
 

@@ -9,11 +9,8 @@ void tx_control(struct mrc_sched *s, const struct path *path, const struct mrc_e
 	const struct mrc_pkt *pkt, uint16_t body_len, struct mrc_txbuf *buf)
 {
 	MRC_ASSERT((path->peer->known >> ev->plane & 1) != 0);
-	(void)tx_put(s, path, ev, pkt, body_len, buf);
-	buf->pad = 0;
-	buf->ts_off = 0;
-	buf->payload_len = 0;
-	buf->nb_seg = 0;
+	(void)hdr_put(&s->proto, path->tmpl, ev, pkt, body_len, &s->counters, buf);
+	hdr_only(buf);
 }
 
 /* ---- control ---- */

@@ -76,14 +76,14 @@ static void keys(void **state)
 	for (uint32_t i = 0; i < 1000; i++) {
 		assert_int_equal(mrc_sched_mr_reg(rig.s, &mr), MRC_OK);
 		assert_int_not_equal(mr.key, last);
-		assert_non_null(mr_find(rig.s, mr.key));
-		assert_null(mr_find(rig.s, mr.key ^ 0x80000000u));
+		assert_non_null(mr_find(&rig.s->mrs, mr.key));
+		assert_null(mr_find(&rig.s->mrs, mr.key ^ 0x80000000u));
 		last = mr.key;
 		assert_int_equal(mrc_sched_mr_dereg(rig.s, mr.key), MRC_OK);
-		assert_null(mr_find(rig.s, last));
+		assert_null(mr_find(&rig.s->mrs, last));
 		assert_int_equal(mrc_sched_mr_dereg(rig.s, last), MRC_ERR_NOENT);
 	}
-	assert_null(mr_find(rig.s, 0));
+	assert_null(mr_find(&rig.s->mrs, 0));
 	for (uint32_t i = 0; i < 8; i++) {
 		more[i] = mr;
 		assert_int_equal(mrc_sched_mr_reg(rig.s, &more[i]), MRC_OK);
