@@ -208,9 +208,7 @@ static void plain_connect(struct joined *j, uint32_t s, uint32_t i)
 		.cc = &j->cc,
 		.pmtu = j->cfg.pmtu,
 		.mpr = mpr_of(j),
-		.mpr_dest = mpr_of(j),
 		.max_wimm = MAX_WIMM,
-		.max_wimm_dest = MAX_WIMM,
 		.sq_sig_all = !j->cfg.mixed,
 		.max_sge = j->cfg.mixed ? MIXED_SGES : 1};
 

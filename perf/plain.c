@@ -2,6 +2,8 @@
 /* plain.c - the plain partner's objects, and the two entrances for packets. */
 #include "plain_private.h"
 
+#include "ident.h"
+
 /* ---- objects ----------------------------------------------------------------------------------*/
 
 static void *take(struct plain *p, size_t size)
@@ -13,6 +15,7 @@ static bool make_cqs(struct plain *p)
 {
 	for (uint32_t i = 0; i < p->cfg.nb_cqs; i++) {
 		p->cqs[i].mask = p->cfg.cq_depth - 1;
+		p->cqs[i].depth = p->cfg.cq_depth;
 		p->cqs[i].ring = take(p, p->cfg.cq_depth * sizeof(*p->cqs[i].ring));
 		if (p->cqs[i].ring == NULL)
 			return false;
@@ -31,12 +34,13 @@ int plain_create(const struct plain_cfg *cfg, const struct mrc_env *env, struct 
 	p->proto = *cfg->proto;
 	p->planes = (uint32_t)((UINT64_C(1) << cfg->nb_planes) - 1);
 	p->qps = take(p, cfg->max_qps * sizeof(*p->qps));
-	p->mrs = take(p, cfg->nb_mrs * sizeof(*p->mrs));
+	p->mrs.mask = cfg->nb_mrs - 1;
+	p->mrs.at = take(p, cfg->nb_mrs * sizeof(*p->mrs.at));
 	p->paths = take(p, cfg->nb_paths * sizeof(*p->paths));
 	p->cqs = take(p, cfg->nb_cqs * sizeof(*p->cqs));
 	list_init(&p->ready);
 	list_init(&p->due);
-	if (p->qps == NULL || p->mrs == NULL || p->paths == NULL || p->cqs == NULL ||
+	if (p->qps == NULL || p->mrs.at == NULL || p->paths == NULL || p->cqs == NULL ||
 		!make_cqs(p)) {
 		plain_destroy(p);
 		return MRC_ERR_NOMEM;
@@ -52,15 +56,16 @@ void plain_destroy(struct plain *p)
 	for (uint32_t i = 0; p->qps != NULL && i < cfg->max_qps; i++) {
 		struct plain_qp *qp = &p->qps[i];
 
-		if (qp->sq != NULL)
-			p->env.free(p->env.ctx, qp->sq, (size_t)(qp->sq_mask + 1) * qp->sq_stride);
+		if (qp->sq.mem != NULL)
+			p->env.free(p->env.ctx, qp->sq.mem,
+				(size_t)(qp->sq.mask + 1) << qp->sq.wqe_shift);
 		if (qp->rq != NULL)
 			p->env.free(p->env.ctx, qp->rq, (qp->rq_mask + 1) * sizeof(*qp->rq));
 	}
 	if (p->qps != NULL)
 		p->env.free(p->env.ctx, p->qps, cfg->max_qps * sizeof(*p->qps));
-	if (p->mrs != NULL)
-		p->env.free(p->env.ctx, p->mrs, cfg->nb_mrs * sizeof(*p->mrs));
+	if (p->mrs.at != NULL)
+		p->env.free(p->env.ctx, p->mrs.at, cfg->nb_mrs * sizeof(*p->mrs.at));
 	for (uint32_t i = 0; p->cqs != NULL && i < cfg->nb_cqs; i++)
 		if (p->cqs[i].ring != NULL)
 			p->env.free(p->env.ctx, p->cqs[i].ring,
@@ -74,7 +79,7 @@ void plain_destroy(struct plain *p)
 
 void plain_mr_set(struct plain *p, const struct mrc_sched_mr *mr)
 {
-	p->mrs[mr->key & (p->cfg.nb_mrs - 1)] = (struct plain_mr){.key = mr->key,
+	p->mrs.at[mr->key & p->mrs.mask] = (struct mr){.key = mr->key,
 		.pd = mr->pd,
 		.access = mr->access,
 		.addr = mr->addr,
@@ -112,7 +117,7 @@ int plain_path_set(struct plain *p, uint32_t index, const struct plain_path_cfg 
 
 int plain_qp_add(struct plain *p, const struct plain_qp_cfg *cfg)
 {
-	uint32_t index = cfg->qpn & PLAIN_INDEX_MASK;
+	uint32_t index = cfg->qpn & QPN_INDEX_MASK;
 	struct plain_qp *qp = &p->qps[index];
 
 	if (index >= p->cfg.max_qps || qp->qpn != 0)
@@ -123,47 +128,37 @@ int plain_qp_add(struct plain *p, const struct plain_qp_cfg *cfg)
 		.pmtu_shift = (uint8_t)__builtin_ctz(cfg->pmtu),
 		.state = MRC_QP_RTS,
 		.sig_all = cfg->sq_sig_all,
-		.max_sge = cfg->max_sge,
 		.local = p->paths[cfg->path].local,
 		.peer = p->paths[cfg->path].peer,
 		.path = &p->paths[cfg->path],
 		.send_cq = &p->cqs[cfg->send_cq],
 		.recv_cq = &p->cqs[cfg->recv_cq],
-		.sq_stride = cfg->max_sge > 1 ? 128 : 64,
 		.cack = mrc_psn(MRC_PSN_MASK),
-		.ack_psn = mrc_psn(MRC_PSN_MASK),
-		.rx_window = (uint32_t)cfg->mpr_dest * MRC_MPR_UNIT,
 		.tx_window = (uint32_t)cfg->mpr * MRC_MPR_UNIT,
-		.max_wimm = cfg->max_wimm,
-		.max_wimm_dest = cfg->max_wimm_dest,
-		.next_msn = mrc_msn(p->proto.choice.first_msn),
-		.next_rqmsn = mrc_msn(p->proto.choice.first_rqmsn),
 		.rx_msn = p->proto.choice.first_msn,
 		.rq_rqmsn = mrc_msn(p->proto.choice.first_rqmsn),
-		.sq_mask = cfg->sq_depth - 1,
+		.sq = {.mask = cfg->sq_depth - 1,
+			.ack_psn = mrc_psn(MRC_PSN_MASK),
+			.max_wimm = cfg->max_wimm,
+			.next_msn = mrc_msn(p->proto.choice.first_msn),
+			.next_rqmsn = mrc_msn(p->proto.choice.first_rqmsn),
+			.max_sge = cfg->max_sge,
+			.wqe_shift = sendq_wqe_shift(cfg->max_sge)},
 		.rq_mask = cfg->rq_depth - 1,
 		.cc_cfg = cfg->cc,
 		.ctx = cfg->ctx};
-	qp->sq = take(p, (size_t)cfg->sq_depth * qp->sq_stride);
+	qp->sq.mem = take(p, (size_t)cfg->sq_depth << qp->sq.wqe_shift);
 	qp->rq = take(p, cfg->rq_depth * sizeof(*qp->rq));
 	list_init(&qp->due_link);
 	list_init(&qp->ready_link);
 	if (cfg->cc != NULL)
 		mrc_nscc_init(&qp->cc, cfg->cc, 0);
-	return qp->sq != NULL && qp->rq != NULL ? MRC_OK : MRC_ERR_NOMEM;
+	return qp->sq.mem != NULL && qp->rq != NULL ? MRC_OK : MRC_ERR_NOMEM;
 }
 
 uint32_t plain_cq_poll(struct plain *p, uint32_t index, struct mrc_sched_wc *wc_out, uint32_t n)
 {
-	struct plain_cq *cq = &p->cqs[index];
-	uint32_t nb = cq->tail - cq->head;
-
-	if (nb > n)
-		nb = n;
-	for (uint32_t i = 0; i < nb; i++)
-		wc_out[i] = cq->ring[(cq->head + i) & cq->mask];
-	cq->head += nb;
-	return nb;
+	return cq_take(&p->cqs[index], wc_out, n);
 }
 
 const struct mrc_sched_counters *plain_counters(const struct plain *p)
@@ -182,25 +177,12 @@ uint32_t plain_tx(struct plain *p, uint64_t now_ns, struct mrc_txbuf *bufs, uint
 
 /* ---- packets in -------------------------------------------------------------------------------*/
 
-enum {
-	EARLY_LEN =
-		256, /* payload up to this is summed before any packet of the batch is handled */
-};
-
 struct seen {
 	struct plain_qp *qp;
 	uint8_t drop; /* enum mrc_drop */
 	uint8_t worker;
-	bool summed, right; /* the ICRC */
+	uint8_t icrc; /* enum icrc_seen */
 };
-
-static enum mrc_drop check_vlan(const struct mrc_sched_plane *port, const struct mrc_pkt *pkt)
-{
-	uint32_t want = port->vlan ? port->vlan_tci & 0xFFFu : 0;
-	uint32_t got = pkt->flags & MRC_PKT_VLAN ? pkt->vlan_tci & 0xFFFu : 0;
-
-	return want == got ? MRC_KEEP : MRC_DROP_VLAN_ID;
-}
 
 /* First pass: decodes, and starts loading the QP. True: one for the second pass. */
 static inline bool look(
@@ -210,7 +192,7 @@ static inline bool look(
 
 	MRC_ASSERT(buf->plane < p->cfg.nb_planes);
 	seen->qp = NULL;
-	seen->summed = false;
+	seen->icrc = ICRC_UNSEEN;
 	seen->worker = (uint8_t)p->cfg.worker;
 	seen->drop = (uint8_t)mrc_pkt_decode(&p->proto, buf->data, buf->len, pkt);
 	if (seen->drop != MRC_KEEP)
@@ -218,8 +200,8 @@ static inline bool look(
 	seen->worker = (uint8_t)mrc_sched_qpn_worker(pkt->dqpn);
 	if (seen->worker != p->cfg.worker)
 		return false;
-	seen->drop = (uint8_t)check_vlan(&p->cfg.planes[buf->plane], pkt);
-	index = pkt->dqpn & PLAIN_INDEX_MASK;
+	seen->drop = (uint8_t)ident_vlan(&p->cfg.planes[buf->plane], pkt);
+	index = pkt->dqpn & QPN_INDEX_MASK;
 	if (pkt->dqpn == MRC_QPN_ENDPOINT || index >= p->cfg.max_qps)
 		return false;
 	seen->qp = &p->qps[index];
@@ -227,7 +209,7 @@ static inline bool look(
 	__builtin_prefetch((const uint8_t *)seen->qp + 64);
 	__builtin_prefetch((const uint8_t *)seen->qp + 128);
 	__builtin_prefetch((const uint8_t *)seen->qp + 192);
-	return pkt->payload_len <= EARLY_LEN && (pkt->flags & MRC_PKT_TRIMMED) == 0;
+	return ident_early(pkt);
 }
 
 /* Second pass: ICRCs of short packets, side by side. */
@@ -238,31 +220,30 @@ static void sum_short(
 		const struct mrc_pkt *pkt = &p->scratch[i];
 
 		if (seen[i].drop != MRC_KEEP || seen[i].qp == NULL ||
-			seen[i].qp->qpn != pkt->dqpn || (pkt->flags & MRC_PKT_TRIMMED) != 0 ||
-			pkt->payload_len > EARLY_LEN)
+			seen[i].qp->qpn != pkt->dqpn || !ident_early(pkt))
 			continue;
-		seen[i].summed = true;
-		seen[i].right = mrc_pkt_icrc_ok(pkt, bufs[i].data);
+		seen[i].icrc = (uint8_t)ident_sum(pkt, bufs[i].data);
 	}
 }
 
 static inline enum mrc_drop identify(const struct plain *p, const struct plain_qp *qp,
 	const struct mrc_pkt *pkt, const uint8_t *frame, const struct seen *seen)
 {
+	enum mrc_drop drop;
+
 	if (qp == NULL || qp->qpn == 0)
 		return MRC_DROP_QPN_UNKNOWN;
 	if (qp->qpn != pkt->dqpn)
 		return MRC_DROP_QPN_GENERATION;
 	if (__builtin_expect(qp->state != MRC_QP_RTS, 0))
 		return MRC_DROP_QP_STATE;
-	if (!mrc_gid_eq(&pkt->src, &qp->peer))
-		return MRC_DROP_ADDR_SOURCE;
-	if (!mrc_gid_eq(&pkt->dst, &qp->local))
-		return MRC_DROP_ADDR_DEST;
+	drop = ident_ends(pkt, &qp->local, &qp->peer);
+	if (drop != MRC_KEEP)
+		return drop;
 	/* There is nothing that a trimmed packet could cause here. */
 	if (pkt->flags & MRC_PKT_TRIMMED)
 		return MRC_DROP_TRIM_WINDOW;
-	if (p->cfg.icrc && !(seen->summed ? seen->right : mrc_pkt_icrc_ok(pkt, frame)))
+	if (p->cfg.icrc && !ident_icrc_ok(pkt, frame, (enum icrc_seen)seen->icrc))
 		return MRC_DROP_ICRC;
 	return MRC_KEEP;
 }
@@ -287,7 +268,7 @@ static enum mrc_drop handle(struct plain *p, uint64_t now_ns, const struct mrc_p
 static void batch(struct plain *p, uint64_t now_ns, const struct mrc_rxbuf *bufs, uint32_t n,
 	struct mrc_rx_verdict *verdict_out)
 {
-	struct seen seen[PLAIN_RX_BATCH];
+	struct seen seen[RX_BATCH];
 	uint32_t nb_short = 0;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -321,7 +302,7 @@ void plain_rx(struct plain *p, uint64_t now_ns, const struct mrc_rxbuf *bufs, ui
 	struct mrc_rx_verdict *verdict_out)
 {
 	while (n > 0) {
-		uint32_t nb = n < PLAIN_RX_BATCH ? n : PLAIN_RX_BATCH;
+		uint32_t nb = n < RX_BATCH ? n : RX_BATCH;
 
 		batch(p, now_ns, bufs, nb, verdict_out);
 		bufs += nb;

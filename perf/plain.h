@@ -3,12 +3,21 @@
  * plain.h - the yardstick for what recovery costs: a requester and a responder of MRC for networks
  * that lose, double and reorder nothing.
  *
- * Everything of the protocol's clean path is here, by the same functions of the libraries: headers
- * by template, decoding, ICRC, identity checks, keys and bounds, segmentation, spraying, congestion
- * window, AckReq policy, cumulative SACK, transport ACK, immediates, completions, counters. What
- * the engine keeps in order to recover is not: no receive map, no sent map, no bitmap, no chains of
- * path order, no retransmission, no timers, no probes, no parked immediates, no notes, no NACKs. A
- * packet that does not arrive in its turn is dropped and counted, and the stream stands still.
+ * Everything of the protocol's clean path is here. What the engine keeps in order to recover is
+ * not: no receive map, no sent map, no bitmap, no chains of path order, no retransmission, no
+ * timers, no probes, no parked immediates, no notes, no NACKs. A packet that does not arrive in its
+ * turn is dropped and counted, and the stream stands still.
+ *
+ * What has nothing to do with recovery is one piece for both, so that they cannot drift apart:
+ * decoding, ICRC, entropy values, congestion window (the libraries), and of the engine's private
+ * headers the send queue with posting, cutting, gathering, AckReq policy and completion (sendq.h),
+ * regions (mr.h), the checks of a write (write.h) and of who sent it (ident.h), the header that
+ * leaves (hdr.h), completion queues (cq.h), when a SACK is due (sack.h).
+ *
+ * Its own, because in the engine recovery is woven into it: the loops over packets and QPs, the
+ * place of a PSN, the turn of an immediate, what stands in a SACK and a transport ACK and what is
+ * made of one that comes. There a change of the engine has to be repeated here; bench_recovery
+ * --check finds one that changes a frame.
  *
  * It speaks to the engine in either role, and what it sends is what the engine sends, byte for byte
  * (bench_recovery compares every frame). QP numbers and keys are given to it, so that they can be
@@ -50,8 +59,8 @@ struct plain_qp_cfg {
 	uint32_t sq_depth, rq_depth; /* powers of two */
 	const struct mrc_nscc_cfg *cc;
 	uint32_t pmtu;
-	uint8_t mpr, mpr_dest;
-	uint16_t max_wimm, max_wimm_dest;
+	uint8_t mpr;
+	uint16_t max_wimm;
 	bool sq_sig_all;
 	uint8_t max_sge;
 	uint32_t path, send_cq, recv_cq; /* by number */

@@ -2,47 +2,16 @@
 /* plain_resp.c - the plain partner as a responder: packets in the order of their PSNs, answers. */
 #include "plain_private.h"
 
-static void want(struct plain *p, struct plain_qp *qp, enum plain_due what)
+#include "sack.h"
+#include "write.h"
+
+static void want(struct plain *p, struct plain_qp *qp, enum due what)
 {
 	qp->due |= (uint8_t)what;
 	list_want(&p->due, &qp->due_link);
 }
 
 /* ---- checks -----------------------------------------------------------------------------------*/
-
-static enum mrc_drop check_length(
-	const struct plain_qp *qp, const struct mrc_pkt *pkt, uint32_t kind)
-{
-	uint32_t pmtu = 1u << qp->pmtu_shift;
-	bool first = (kind & MRC_OPF_FIRST) != 0, last = (kind & MRC_OPF_LAST) != 0;
-
-	if ((kind & MRC_OPF_FULL) != 0 ? pkt->payload_len != pmtu : pkt->payload_len > pmtu)
-		return MRC_DROP_LENGTH_MTU;
-	if (pkt->payload_len == 0 && !(first && last && pkt->write.dma_len == 0))
-		return MRC_DROP_LENGTH_MTU;
-	if (pkt->payload_len > pkt->write.dma_len)
-		return MRC_DROP_LENGTH_DMA;
-	if (first && last ? pkt->payload_len != pkt->write.dma_len : pkt->write.dma_len <= pmtu)
-		return MRC_DROP_LENGTH_DMA;
-	return MRC_KEEP;
-}
-
-static enum mrc_drop check_key(
-	struct plain *p, const struct plain_qp *qp, const struct mrc_pkt *pkt, uint8_t **dst_out)
-{
-	struct plain_mr *mr = plain_mr_find(p, pkt->write.rkey);
-
-	if (mr == NULL)
-		return MRC_DROP_RKEY;
-	if (mr->pd != qp->pd)
-		return MRC_DROP_RKEY_PD;
-	if (!plain_mr_covers(mr, pkt->write.va, pkt->payload_len))
-		return MRC_DROP_RKEY_BOUNDS;
-	if ((mr->access & MRC_ACCESS_REMOTE_WRITE) == 0)
-		return MRC_DROP_RKEY_ACCESS;
-	*dst_out = mr->addr + (pkt->write.va - mr->iova);
-	return MRC_KEEP;
-}
 
 static enum mrc_drop check_imm(const struct plain_qp *qp, const struct mrc_pkt *pkt)
 {
@@ -54,10 +23,8 @@ static enum mrc_drop check_imm(const struct plain_qp *qp, const struct mrc_pkt *
 static enum mrc_drop check(struct plain *p, const struct plain_qp *qp, const struct mrc_pkt *pkt,
 	uint32_t kind, uint8_t **dst_out)
 {
-	enum mrc_drop drop = check_length(qp, pkt, kind);
+	enum mrc_drop drop = write_check(&p->mrs, qp->pd, 1u << qp->pmtu_shift, pkt, kind, dst_out);
 
-	if (drop == MRC_KEEP && pkt->write.dma_len != 0)
-		drop = check_key(p, qp, pkt, dst_out);
 	if (drop == MRC_KEEP && (kind & MRC_OPF_IMMDT) != 0)
 		drop = check_imm(qp, pkt);
 	return drop;
@@ -78,7 +45,7 @@ static enum mrc_drop turn(const struct plain_qp *qp, mrc_psn_t psn)
 static enum mrc_drop receive(struct plain_qp *qp, const struct mrc_pkt *pkt)
 {
 	const uint8_t *imm = pkt->write.imm;
-	struct mrc_sched_wc *wc = plain_cq_place(qp->recv_cq);
+	struct mrc_sched_wc *wc = cq_next(qp->recv_cq);
 
 	if (wc == NULL)
 		return MRC_DROP_CQ_OVERRUN;
@@ -111,23 +78,21 @@ static inline enum mrc_drop message_done(
 static void want_sack(struct plain *p, struct plain_qp *qp, const struct mrc_pkt *pkt)
 {
 	const struct mrc_choice *choice = &p->proto.choice;
-	uint32_t len = pkt->payload_len;
 
-	qp->sack_bytes += len > choice->sack_gen_min_add ? len : choice->sack_gen_min_add;
-	if (qp->sack_bytes < choice->sack_gen_threshold && (qp->due & PLAIN_DUE_ACK) == 0 &&
+	if (!sack_count(choice, &qp->sack_bytes, pkt->payload_len) && (qp->due & DUE_ACK) == 0 &&
 		(pkt->flags & (MRC_PKT_ACKREQ | MRC_PKT_CE)) == 0)
 		return;
 	qp->sack_bytes = 0;
 	p->counters.ecn_marks += (pkt->flags & MRC_PKT_CE) != 0;
 	/* A mark that was not told yet is not lost to a later packet. */
-	if ((qp->due & PLAIN_DUE_SACK) == 0 || qp->trigger_m == MRC_M_NONE) {
+	if ((qp->due & DUE_SACK) == 0 || qp->trigger_m == MRC_M_NONE) {
 		qp->trigger_psn = pkt->psn;
 		qp->trigger_ev = pkt->ev;
 		qp->trigger_m = pkt->flags & MRC_PKT_CE ? MRC_M_SKIP_ONCE : MRC_M_NONE;
 		qp->trigger_stamp = pkt->flags & MRC_PKT_TS ? pkt->write.timestamp
 							    : (uint16_t)choice->echo_without_ts;
 	}
-	want(p, qp, PLAIN_DUE_SACK);
+	want(p, qp, DUE_SACK);
 }
 
 enum mrc_drop plain_write(
@@ -148,10 +113,10 @@ enum mrc_drop plain_write(
 		memcpy(dst, frame + pkt->payload_off, pkt->payload_len);
 	p->counters.rx_data_packets++;
 	p->counters.rx_data_bytes += pkt->payload_len;
-	qp->rcvd_len += (uint64_t)pkt->udp_len + PLAIN_NOMINAL_EXTRA;
+	qp->rcvd_len += (uint64_t)pkt->udp_len + NOMINAL_EXTRA;
 	qp->cack = pkt->psn;
 	if (pkt->flags & MRC_PKT_ACKREQ)
-		want(p, qp, PLAIN_DUE_ACK);
+		want(p, qp, DUE_ACK);
 	if (kind & MRC_OPF_LAST)
 		drop = message_done(p, qp, pkt, kind);
 	want_sack(p, qp, pkt);
@@ -162,9 +127,6 @@ enum mrc_drop plain_write(
 
 static void build_sack(struct plain *p, struct plain_qp *qp, struct mrc_pkt *pkt)
 {
-	bool by_role = p->proto.choice.pdcid_by_role != 0;
-	uint16_t requester = (uint16_t)qp->dest_qpn, responder = (uint16_t)qp->qpn;
-
 	pkt->opcode = MRC_OP_SACK;
 	pkt->psn = qp->cack;
 	pkt->sack = (struct mrc_pkt_sack){.m = qp->trigger_m,
@@ -172,12 +134,10 @@ static void build_sack(struct plain *p, struct plain_qp *qp, struct mrc_pkt *pkt
 		.sack_offset = 1,
 		.timestamp = qp->trigger_stamp,
 		.entropy = qp->trigger_ev,
-		.rcvd_units =
-			(uint32_t)((qp->rcvd_len + MRC_RCVD_UNIT - 1) / MRC_RCVD_UNIT) & 0xFFFFFF,
-		.cack = qp->cack,
-		.spdcid = by_role ? requester : responder,
-		.dpdcid = by_role ? responder : requester};
-	qp->due &= (uint8_t)~PLAIN_DUE_SACK;
+		.rcvd_units = sack_units(qp->rcvd_len),
+		.cack = qp->cack};
+	sack_pdcids(&p->proto.choice, qp->dest_qpn, qp->qpn, &pkt->sack.spdcid, &pkt->sack.dpdcid);
+	qp->due &= (uint8_t)~DUE_SACK;
 	qp->trigger_m = MRC_M_NONE;
 	p->counters.tx_sack++;
 }
@@ -188,7 +148,7 @@ static void build_ack(struct plain *p, struct plain_qp *qp, struct mrc_pkt *pkt)
 	pkt->psn = qp->cack;
 	pkt->ack.syndrome = MRC_AETH_ACK;
 	pkt->ack.msn = qp->rx_msn;
-	qp->due &= (uint8_t)~PLAIN_DUE_ACK;
+	qp->due &= (uint8_t)~DUE_ACK;
 	p->counters.tx_ack++;
 }
 
@@ -204,16 +164,14 @@ static bool answer_one(struct plain *p, uint64_t now_ns, struct plain_qp *qp, st
 	pkt.ecn = MRC_ECN_NOT_ECT;
 	pkt.pad = 0;
 	pkt.dqpn = qp->dest_qpn;
-	if (qp->due & PLAIN_DUE_SACK)
+	if (qp->due & DUE_SACK)
 		build_sack(p, qp, &pkt);
 	else
 		build_ack(p, qp, &pkt);
-	(void)plain_put(p, qp->path, mrc_ev_get(qp->path->evs, ev), &pkt,
-		(uint16_t)(MRC_BTH_LEN + mrc_opcode_table[pkt.opcode].ext_len + MRC_ICRC_LEN), buf);
-	buf->pad = 0;
-	buf->ts_off = 0;
-	buf->payload_len = 0;
-	buf->nb_seg = 0;
+	(void)hdr_put(&p->proto, qp->path->tmpl, mrc_ev_get(qp->path->evs, ev), &pkt,
+		(uint16_t)(MRC_BTH_LEN + mrc_opcode_table[pkt.opcode].ext_len + MRC_ICRC_LEN),
+		&p->counters, buf);
+	hdr_only(buf);
 	return true;
 }
 
