@@ -40,9 +40,9 @@
 
 enum sent_flag {
 	SENT_SUSPECT = 1 << 0,  /* overtaken on its own path: lost unless a SACK says otherwise */
+	SENT_NACKED = 1 << 1,   /* lost because of a NACK: its entropy value is to be avoided */
 	SENT_LACKED = 1 << 2,   /* a SACK told of its like and lacked it */
 	SENT_BY_ORDER = 1 << 3, /* sent again because it was overtaken on its path */
-	SENT_NACKED = 1 << 1,   /* lost because of a NACK: its entropy value is to be avoided */
 	SENT_BY_NACK = 1 << 4,  /* sent again because of one */
 };
 
