@@ -193,8 +193,9 @@ def test_documents():
     for path in glob.glob(os.path.join(HERE, "scenario*.c")) + shared:
         with open(path, encoding="utf-8") as file:
             code += file.read()
-    rows = r'(?:MRC_CTL_[A-Z]+|TIME|SIZE|RATE|PRESENT)\s*\(\s*(?:MRC_CTL_TYPE_[A-Z]+,\s*)?"(\w+)"'
-    in_code = set(re.findall(rows, code)) | set(re.findall(r'\.key = "(\w+)"', code))
+    # Rows of tables, by whatever name a file gives them.
+    rows = r'^\s*[A-Z_]+\(\s*(?:MRC_CTL_TYPE_[A-Z]+,\s*)?"(\w+)"'
+    in_code = set(re.findall(rows, code, re.M)) | set(re.findall(r'\.key = "(\w+)"', code))
     with open(os.path.join(ROOT, "config", "scenario.schema.json"), encoding="utf-8") as file:
         schema = json.load(file)
     fault = schema["definitions"]["fault"]
