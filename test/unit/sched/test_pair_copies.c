@@ -3,67 +3,7 @@
  * test_pair_copies.c - packets that were sent again: whether that was right, how long they have,
  * and what they hide. The tests set departure times in the engine's own structures.
  */
-#include "pair_test.h"
-
-#include "engine.h"
-
-struct rig {
-	struct pair *p;
-	struct pair_tape tape;
-	struct mrc_sched *s;
-	struct mrc_sched_qp *qp;
-};
-
-static void rig_open(struct rig *r, const char *name, void (*change)(struct pair_cfg *cfg))
-{
-	struct pair_cfg cfg;
-
-	pair_test_cfg(&cfg, name, 181);
-	cfg.timeout = 16; /* 67 ms */
-	cfg.nb_evs = 64;
-	if (change != NULL)
-		change(&cfg);
-	r->p = pair_create(&cfg);
-	r->s = r->p->hosts[PAIR_A][0].sched;
-	r->qp = r->p->q[PAIR_A][0].qp;
-	/* Work behind the checker's back. */
-	r->p->q[PAIR_A][0].relaxed = r->p->q[PAIR_A][0].blind = true;
-	r->p->q[PAIR_B][0].dst.tainted = true;
-	pair_tape_start(r->p, &r->tape);
-}
-
-static void rig_close(struct rig *r)
-{
-	pair_tape_free(r->p, &r->tape);
-	pair_destroy(r->p);
-}
-
-static struct sent *sent_at(struct rig *r, int32_t k)
-{
-	return sentmap_at(&r->qp->snt, &r->s->sent, mrc_psn_add(mrc_psn(r->p->cfg.psn[PAIR_A]), k));
-}
-
-static uint32_t plane_of(struct rig *r, int32_t k)
-{
-	return mrc_ev_get(r->qp->path->evs, sent_at(r, k)->ev)->plane;
-}
-
-/* Two packets are out and nothing answers; every plane was heard, its slowest round trip 100 us. */
-static void two_out(struct rig *r, const char *name)
-{
-	rig_open(r, name, NULL);
-	pair_fault_add(r->p, &(struct pair_fault){.act = PAIR_DROP});
-	pair_post(r->p, PAIR_A, 0, &(struct pair_wr){.len = 100});
-	pair_post(r->p, PAIR_A, 0, &(struct pair_wr){.len = 100});
-	pair_run(r->p, 10 * PAIR_US);
-	assert_int_not_equal(plane_of(r, 0), plane_of(r, 1));
-	for (uint32_t i = 0; i < MRC_MAX_PLANES; i++) {
-		r->qp->path->heard_ns[i] = 1;
-		r->qp->path->slow_ns[i] = 100000;
-	}
-	r->qp->srtt_ns = 40000;
-	r->qp->rttvar_ns = 1000;
-}
+#include "pair_rig.h"
 
 /* A copy left age_ns ago, what triggered the answer left before it; nothing ever came back sooner
  * than after 30 us. Was the verdict false? */
@@ -71,25 +11,25 @@ static bool judged_false(uint64_t age_ns)
 {
 	struct mrc_pkt pkt;
 	uint64_t spurious;
-	struct rig r;
+	struct pair_rig r;
 
-	two_out(&r, "overtaking_copy_is_no_false_verdict");
+	pair_rig_two_out(&r, "overtaking_copy_is_no_false_verdict");
 	r.qp->path->fast_ns = 30000;
-	sent_at(&r, 1)->sent_ns = r.p->now - 40000;
+	pair_rig_sent(&r, 1)->sent_ns = r.p->now - 40000;
 	loss_declare(r.s, r.p->now, r.qp, mrc_psn(r.p->cfg.psn[PAIR_A]), LOSS_PROBE);
-	sentmap_resend(&r.qp->snt, &r.s->sent, mrc_psn(r.p->cfg.psn[PAIR_A]), sent_at(&r, 0)->ev,
-		r.p->now - age_ns);
+	sentmap_resend(&r.qp->snt, &r.s->sent, mrc_psn(r.p->cfg.psn[PAIR_A]),
+		pair_rig_sent(&r, 0)->ev, r.p->now - age_ns);
 	pair_pkt_init(r.p, PAIR_A, 0, MRC_OP_SACK, &pkt);
 	pkt.psn = pkt.sack.cack = mrc_psn(r.p->cfg.psn[PAIR_A] + 1);
 	pkt.sack.sack_offset = 1;
-	pkt.sack.entropy = mrc_ev_get(r.qp->path->evs, sent_at(&r, 1)->ev)->value;
-	pkt.sack.timestamp = (uint16_t)(sent_at(&r, 1)->sent_ns / MRC_TS_TICK_NS);
+	pkt.sack.entropy = mrc_ev_get(r.qp->path->evs, pair_rig_sent(&r, 1)->ev)->value;
+	pkt.sack.timestamp = (uint16_t)(pair_rig_sent(&r, 1)->sent_ns / MRC_TS_TICK_NS);
 	pkt.sack.rcvd_units = r.qp->top_units + 1;
 	assert_int_equal(pair_rx_pkt(r.p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
 	PAIR_EQ(r.p, r.qp->snt.nb_open, 0);
 	PAIR_EQ(r.p, r.qp->path->fast_ns, 30000);
 	spurious = r.s->counters.spurious_retransmits;
-	rig_close(&r);
+	pair_rig_close(&r);
 	return spurious != 0;
 }
 
@@ -117,9 +57,9 @@ static void trimmed_copy_has_its_own_time(void **state)
 {
 	for (int lose = 0; lose < 2; lose++) {
 		uint64_t left_ns;
-		struct rig r;
+		struct pair_rig r;
 
-		rig_open(&r, "trimmed_copy_has_its_own_time", short_timeout);
+		pair_rig_open(&r, "trimmed_copy_has_its_own_time", short_timeout);
 		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_TRIM,
 					    .dir = PAIR_A2B,
 					    .kinds = PAIR_DATA,
@@ -137,14 +77,14 @@ static void trimmed_copy_has_its_own_time(void **state)
 		PAIR_EQ(r.p, r.s->counters.timeouts, 0);
 		PAIR_EQ(r.p, r.s->counters.rtx_by_nack, 7);
 		PAIR_EQ(r.p, pair_idle(r.p), !lose);
-		left_ns = lose ? sent_at(&r, 0)->sent_ns : 0;
+		left_ns = lose ? pair_rig_sent(&r, 0)->sent_ns : 0;
 		while (lose && r.s->counters.timeouts == 0)
 			assert_true(pair_step(r.p));
 		if (lose)
 			assert_in_range(r.p->now - left_ns, 1024u << 5, (1024u << 5) + 2000);
 		pair_faults_clear(r.p);
 		pair_finish(r.p, PAIR_S);
-		rig_close(&r);
+		pair_rig_close(&r);
 	}
 }
 
@@ -154,10 +94,10 @@ static void trimmed_copy_has_its_own_time(void **state)
 static void copy_repeats_the_question(void **state)
 {
 	mrc_psn_t psn;
-	struct rig r;
+	struct pair_rig r;
 	bool asked = false;
 
-	rig_open(&r, "copy_repeats_the_question", NULL);
+	pair_rig_open(&r, "copy_repeats_the_question", NULL);
 	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
 	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 4096});
 	pair_run(r.p, 5 * PAIR_US);
@@ -175,15 +115,15 @@ static void copy_repeats_the_question(void **state)
 					 (pkt->flags & MRC_PKT_ACKREQ) != 0);
 	}
 	assert_true(asked);
-	rig_close(&r);
+	pair_rig_close(&r);
 }
 
 /* Is there a probe for the path of packet k? */
-static bool asked_about(struct rig *r, int32_t k)
+static bool asked_about(struct pair_rig *r, int32_t k)
 {
 	for (uint32_t i = 0; i < NB_PROBES; i++) {
 		if (r->qp->probes[i].state != PROBE_FREE &&
-			r->qp->probes[i].ev == sent_at(r, k)->ev)
+			r->qp->probes[i].ev == pair_rig_sent(r, k)->ev)
 			return true;
 	}
 	return false;
@@ -194,19 +134,19 @@ static bool asked_about(struct rig *r, int32_t k)
 /* spec */
 static void young_copy_hides_nothing(void **state)
 {
-	struct rig r;
+	struct pair_rig r;
 
-	two_out(&r, "young_copy_hides_nothing");
-	sent_at(&r, 0)->rtx = 1;
-	sent_at(&r, 0)->sent_ns = r.p->now;
-	sent_at(&r, 1)->sent_ns = r.p->now - 49999;
+	pair_rig_two_out(&r, "young_copy_hides_nothing");
+	pair_rig_sent(&r, 0)->rtx = 1;
+	pair_rig_sent(&r, 0)->sent_ns = r.p->now;
+	pair_rig_sent(&r, 1)->sent_ns = r.p->now - 49999;
 	probe_look(r.s, r.p->now, r.qp);
 	assert_false(asked_about(&r, 1));
-	sent_at(&r, 1)->sent_ns = r.p->now - 50000;
+	pair_rig_sent(&r, 1)->sent_ns = r.p->now - 50000;
 	probe_look(r.s, r.p->now, r.qp);
 	assert_true(asked_about(&r, 1));
 	assert_false(asked_about(&r, 0));
-	rig_close(&r);
+	pair_rig_close(&r);
 }
 
 /* A probe is out and was not answered: for a round trip of 40 us that is no silence, and other
@@ -215,20 +155,20 @@ static void young_copy_hides_nothing(void **state)
 static void young_probe_is_no_silence(void **state)
 {
 	for (int old = 0; old < 2; old++) {
-		struct rig r;
+		struct pair_rig r;
 
-		two_out(&r, "young_probe_is_no_silence");
+		pair_rig_two_out(&r, "young_probe_is_no_silence");
 		for (int32_t k = 0; k < 2; k++)
-			sent_at(&r, k)->sent_ns = r.p->now - 50000;
-		sent_at(&r, 1)->flags |= SENT_LACKED;
+			pair_rig_sent(&r, k)->sent_ns = r.p->now - 50000;
+		pair_rig_sent(&r, 1)->flags |= SENT_LACKED;
 		r.qp->answer_ns = 0;
 		r.qp->probes[0] = (struct probe){.id = 1,
-			.ev = sent_at(&r, 0)->ev,
+			.ev = pair_rig_sent(&r, 0)->ev,
 			.state = PROBE_SENT,
 			.sent_ns = r.p->now - (old ? 40000 : 39999)};
 		probe_look(r.s, r.p->now, r.qp);
 		PAIR_EQ(r.p, asked_about(&r, 1), !old);
-		rig_close(&r);
+		pair_rig_close(&r);
 	}
 }
 

@@ -4,53 +4,10 @@
  * believes: each figure of answer.c, loss.c, probe.c, timers.c and ep.c worked out by hand. The
  * tests set round trips and departure times in the engine's own structures.
  */
-#include "pair_test.h"
-
-#include "engine.h"
-
-struct rig {
-	struct pair *p;
-	struct pair_tape tape;
-	struct mrc_sched *s;
-	struct mrc_sched_qp *qp;
-};
-
-static void rig_open(struct rig *r, const char *name, void (*change)(struct pair_cfg *cfg))
-{
-	struct pair_cfg cfg;
-
-	pair_test_cfg(&cfg, name, 181);
-	cfg.timeout = 16; /* 67 ms */
-	cfg.nb_evs = 64;
-	if (change != NULL)
-		change(&cfg);
-	r->p = pair_create(&cfg);
-	r->s = r->p->hosts[PAIR_A][0].sched;
-	r->qp = r->p->q[PAIR_A][0].qp;
-	/* Work behind the checker's back. */
-	r->p->q[PAIR_A][0].relaxed = r->p->q[PAIR_A][0].blind = true;
-	r->p->q[PAIR_B][0].dst.tainted = true;
-	pair_tape_start(r->p, &r->tape);
-}
-
-static void rig_close(struct rig *r)
-{
-	pair_tape_free(r->p, &r->tape);
-	pair_destroy(r->p);
-}
-
-static struct sent *sent_at(struct rig *r, int32_t k)
-{
-	return sentmap_at(&r->qp->snt, &r->s->sent, mrc_psn_add(mrc_psn(r->p->cfg.psn[PAIR_A]), k));
-}
-
-static uint32_t plane_of(struct rig *r, int32_t k)
-{
-	return mrc_ev_get(r->qp->path->evs, sent_at(r, k)->ev)->plane;
-}
+#include "pair_rig.h"
 
 /* Gives A a SACK for packet k, the only one received. */
-static struct mrc_rx_verdict sack_for(struct rig *r, int32_t k, uint32_t ev_flip)
+static struct mrc_rx_verdict sack_for(struct pair_rig *r, int32_t k, uint32_t ev_flip)
 {
 	struct mrc_pkt pkt;
 
@@ -59,45 +16,28 @@ static struct mrc_rx_verdict sack_for(struct rig *r, int32_t k, uint32_t ev_flip
 	pkt.sack.ack_offset = (int16_t)(k + 1);
 	pkt.sack.sack_offset = 1;
 	pkt.sack.bitmap = UINT64_C(1) << k;
-	pkt.sack.entropy = mrc_ev_get(r->qp->path->evs, sent_at(r, k)->ev)->value ^ ev_flip;
-	pkt.sack.timestamp = (uint16_t)(sent_at(r, k)->sent_ns / MRC_TS_TICK_NS);
+	pkt.sack.entropy = mrc_ev_get(r->qp->path->evs, pair_rig_sent(r, k)->ev)->value ^ ev_flip;
+	pkt.sack.timestamp = (uint16_t)(pair_rig_sent(r, k)->sent_ns / MRC_TS_TICK_NS);
 	pkt.sack.rcvd_units = r->qp->top_units + 1;
 	return pair_rx_pkt(r->p, PAIR_A, 0, &pkt);
 }
 
 /* ---- age ---- */
 
-/* Two packets are out and nothing answers; every plane was heard, its slowest round trip 100 us. */
-static void two_out(struct rig *r, const char *name)
-{
-	rig_open(r, name, NULL);
-	pair_fault_add(r->p, &(struct pair_fault){.act = PAIR_DROP});
-	pair_post(r->p, PAIR_A, 0, &(struct pair_wr){.len = 100});
-	pair_post(r->p, PAIR_A, 0, &(struct pair_wr){.len = 100});
-	pair_run(r->p, 10 * PAIR_US);
-	assert_int_not_equal(plane_of(r, 0), plane_of(r, 1));
-	for (uint32_t i = 0; i < MRC_MAX_PLANES; i++) {
-		r->qp->path->heard_ns[i] = 1;
-		r->qp->path->slow_ns[i] = 100000;
-	}
-	r->qp->srtt_ns = 40000;
-	r->qp->rttvar_ns = 1000;
-}
-
 /* The second packet is answered after 40 us; the first left lead_ns earlier. Is it lost? */
 static bool convicted(const char *name, uint64_t lead_ns, uint8_t rtx, uint64_t rtt_ns)
 {
-	struct rig r;
+	struct pair_rig r;
 	bool lost;
 
-	two_out(&r, name);
-	sent_at(&r, 1)->sent_ns = r.p->now - rtt_ns;
-	sent_at(&r, 0)->sent_ns = r.p->now - rtt_ns - lead_ns;
-	sent_at(&r, 0)->rtx = rtx;
+	pair_rig_two_out(&r, name);
+	pair_rig_sent(&r, 1)->sent_ns = r.p->now - rtt_ns;
+	pair_rig_sent(&r, 0)->sent_ns = r.p->now - rtt_ns - lead_ns;
+	pair_rig_sent(&r, 0)->rtx = rtx;
 	assert_int_equal(sack_for(&r, 1, 0).kind, MRC_RX_CONSUMED);
 	lost = sentmap_is_lost(&r.qp->snt, &r.s->sent, mrc_psn(r.p->cfg.psn[PAIR_A]));
 	PAIR_EQ(r.p, r.s->counters.rtx_by_order, lost);
-	rig_close(&r);
+	pair_rig_close(&r);
 	return lost;
 }
 
@@ -123,17 +63,17 @@ static void age_convicts_in_time(void **state)
 static void patience_by_hand(void **state)
 {
 	uint16_t ev[2];
-	struct rig r;
+	struct pair_rig r;
 
-	two_out(&r, "patience_by_hand");
-	ev[0] = sent_at(&r, 0)->ev;
-	ev[1] = sent_at(&r, 1)->ev;
-	r.qp->path->slow_ns[plane_of(&r, 1)] = 400000;
+	pair_rig_two_out(&r, "patience_by_hand");
+	ev[0] = pair_rig_sent(&r, 0)->ev;
+	ev[1] = pair_rig_sent(&r, 1)->ev;
+	r.qp->path->slow_ns[pair_rig_plane(&r, 1)] = 400000;
 	assert_int_equal(probe_patience_ns(r.qp, ev[0], 0), 100000 + 25000 + 4000);
 	assert_int_equal(probe_patience_ns(r.qp, ev[1], 0), 400000 + 100000 + 4000);
 	assert_int_equal(probe_patience_ns(r.qp, ev[0], 129001), 129001);
 	assert_int_equal(probe_slowest_ns(r.qp, ev[0], 16), 100000 + 6250 + 4000);
-	r.qp->path->heard_ns[plane_of(&r, 1)] = 0; /* never heard: half a timeout */
+	r.qp->path->heard_ns[pair_rig_plane(&r, 1)] = 0; /* never heard: half a timeout */
 	assert_int_equal(probe_patience_ns(r.qp, ev[1], 0), (1024ull << 16) / 2);
 	/* To ask: a quarter or four deviations; to convict for silence: half or four deviations. */
 	assert_int_equal(probe_wait_ns(r.qp), 50000);
@@ -146,26 +86,26 @@ static void patience_by_hand(void **state)
 	assert_int_equal(probe_wait_ns(r.qp), 4000); /* never sooner */
 	r.qp->srtt_ns = 0;
 	assert_int_equal(probe_wait_ns(r.qp), (1024ull << 16) / 2);
-	rig_close(&r);
+	pair_rig_close(&r);
 }
 
 /* The slowest round trip rises at once and is forgotten by 1/2048 per answer of its plane. */
 static void slowest_is_forgotten_slowly(void **state)
 {
 	uint64_t *slow[2];
-	struct rig r;
+	struct pair_rig r;
 
-	two_out(&r, "slowest_is_forgotten_slowly");
-	slow[0] = &r.qp->path->slow_ns[plane_of(&r, 0)];
-	slow[1] = &r.qp->path->slow_ns[plane_of(&r, 1)];
-	sent_at(&r, 1)->sent_ns = r.p->now - 40000;
+	pair_rig_two_out(&r, "slowest_is_forgotten_slowly");
+	slow[0] = &r.qp->path->slow_ns[pair_rig_plane(&r, 0)];
+	slow[1] = &r.qp->path->slow_ns[pair_rig_plane(&r, 1)];
+	pair_rig_sent(&r, 1)->sent_ns = r.p->now - 40000;
 	(void)sack_for(&r, 1, 0);
 	assert_int_equal(*slow[0], 100000);
 	assert_int_equal(*slow[1], 100000 - 60000 / 2048);
-	sent_at(&r, 0)->sent_ns = r.p->now - 150000;
+	pair_rig_sent(&r, 0)->sent_ns = r.p->now - 150000;
 	(void)sack_for(&r, 0, 0);
 	assert_int_equal(*slow[0], 150000);
-	rig_close(&r);
+	pair_rig_close(&r);
 }
 
 /* ---- path order ---- */
@@ -181,14 +121,14 @@ static void one_value_per_plane(struct pair_cfg *cfg)
 /* spec */
 static void order_reaches_back(void **state)
 {
-	struct rig r;
+	struct pair_rig r;
 
-	rig_open(&r, "order_reaches_back", one_value_per_plane);
+	pair_rig_open(&r, "order_reaches_back", one_value_per_plane);
 	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
 	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 9 * 1024});
 	pair_run(r.p, 10 * PAIR_US);
-	assert_int_equal(sent_at(&r, 0)->ev, sent_at(&r, 4)->ev);
-	assert_int_equal(sent_at(&r, 0)->ev, sent_at(&r, 8)->ev);
+	assert_int_equal(pair_rig_sent(&r, 0)->ev, pair_rig_sent(&r, 4)->ev);
+	assert_int_equal(pair_rig_sent(&r, 0)->ev, pair_rig_sent(&r, 8)->ev);
 	PAIR_EQ(r.p, sack_for(&r, 8, 0).kind, MRC_RX_CONSUMED);
 	PAIR_EQ(r.p, r.s->counters.rtx_by_order, 2);
 	for (int32_t k = 0; k < 8; k++)
@@ -196,7 +136,7 @@ static void order_reaches_back(void **state)
 			sentmap_is_lost(&r.qp->snt, &r.s->sent,
 				mrc_psn_add(mrc_psn(r.p->cfg.psn[PAIR_A]), k)),
 			k % 4 == 0);
-	rig_close(&r);
+	pair_rig_close(&r);
 }
 
 /* ---- paths that shuffle ---- */
@@ -212,11 +152,11 @@ static void false_verdicts_by_hand(void **state)
 	struct path *path;
 	uint64_t want = 5000;
 	uint16_t ev;
-	struct rig r;
+	struct pair_rig r;
 
-	two_out(&r, "false_verdicts_by_hand");
+	pair_rig_two_out(&r, "false_verdicts_by_hand");
 	path = r.qp->path;
-	ev = sent_at(&r, 0)->ev;
+	ev = pair_rig_sent(&r, 0)->ev;
 	trust_less(r.s, r.qp, ev);
 	PAIR_EQ(r.p, path->shuffle_ns, 5000);
 	r.s->now_ns += 39999;
@@ -235,23 +175,23 @@ static void false_verdicts_by_hand(void **state)
 	for (int i = 0; i < 300; i++)
 		trust_more(r.qp);
 	PAIR_EQ(r.p, path->shuffle_ns, 0);
-	rig_close(&r);
+	pair_rig_close(&r);
 }
 
 /* An overtaken packet that the path gives 30 us: lost when the trigger left as much later. */
 static bool overtaken(uint64_t lead_ns, uint64_t shuffle_ns)
 {
-	struct rig r;
+	struct pair_rig r;
 	bool lost;
 
-	two_out(&r, "overtaken_packets_get_their_time");
+	pair_rig_two_out(&r, "overtaken_packets_get_their_time");
 	r.qp->path->shuffle_ns = shuffle_ns;
-	sent_at(&r, 1)->sent_ns = r.p->now - 40000;
-	sent_at(&r, 0)->sent_ns = r.p->now - 40000 - lead_ns;
-	sent_at(&r, 0)->flags |= SENT_SUSPECT;
+	pair_rig_sent(&r, 1)->sent_ns = r.p->now - 40000;
+	pair_rig_sent(&r, 0)->sent_ns = r.p->now - 40000 - lead_ns;
+	pair_rig_sent(&r, 0)->flags |= SENT_SUSPECT;
 	(void)sack_for(&r, 1, 0);
 	lost = sentmap_is_lost(&r.qp->snt, &r.s->sent, mrc_psn(r.p->cfg.psn[PAIR_A]));
-	rig_close(&r);
+	pair_rig_close(&r);
 	return lost;
 }
 
@@ -334,25 +274,27 @@ static void with_window(struct pair_cfg *cfg)
 static void the_window_is_pardoned(void **state)
 {
 	for (int again = 0; again < 2; again++) {
-		struct rig r;
+		struct pair_rig r;
 		mrc_psn_t psn;
 
-		rig_open(&r, "the_window_is_pardoned", with_window);
+		pair_rig_open(&r, "the_window_is_pardoned", with_window);
 		psn = mrc_psn(r.p->cfg.psn[PAIR_A]);
 		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
 		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 4096});
 		pair_run(r.p, 10 * PAIR_US);
 		PAIR_EQ(r.p, mrc_nscc_cwnd(&r.qp->cc), window.max_cwnd);
 		loss_declare(r.s, r.p->now, r.qp, psn, LOSS_PROBE);
-		PAIR_EQ(r.p, mrc_nscc_cwnd(&r.qp->cc), window.max_cwnd - sent_at(&r, 0)->size);
+		PAIR_EQ(r.p, mrc_nscc_cwnd(&r.qp->cc),
+			window.max_cwnd - pair_rig_sent(&r, 0)->size);
 		if (again) {
-			sentmap_resend(&r.qp->snt, &r.s->sent, psn, sent_at(&r, 0)->ev, r.p->now);
-			mrc_nscc_on_sent(&r.qp->cc, sent_at(&r, 0)->size);
+			sentmap_resend(
+				&r.qp->snt, &r.s->sent, psn, pair_rig_sent(&r, 0)->ev, r.p->now);
+			mrc_nscc_on_sent(&r.qp->cc, pair_rig_sent(&r, 0)->size);
 		}
 		PAIR_EQ(r.p, sack_for(&r, 0, 0).kind, MRC_RX_CONSUMED);
 		PAIR_EQ(r.p, mrc_nscc_cwnd(&r.qp->cc), window.max_cwnd);
 		PAIR_EQ(r.p, r.s->counters.spurious_retransmits, again);
-		rig_close(&r);
+		pair_rig_close(&r);
 	}
 }
 
@@ -363,16 +305,16 @@ static uint64_t srtt_after(uint64_t age_ns, uint8_t rtx)
 {
 	struct mrc_pkt ack, sack;
 	uint64_t srtt;
-	struct rig r;
+	struct pair_rig r;
 
-	two_out(&r, "old_stamps_give_no_sample");
+	pair_rig_two_out(&r, "old_stamps_give_no_sample");
 	pair_pkt_init(r.p, PAIR_A, 0, MRC_OP_SACK, &sack);
 	for (int32_t k = 0; k < 2; k++)
-		sent_at(&r, k)->sent_ns = r.p->now - age_ns;
-	sent_at(&r, 0)->rtx = rtx;
+		pair_rig_sent(&r, k)->sent_ns = r.p->now - age_ns;
+	pair_rig_sent(&r, 0)->rtx = rtx;
 	sack.psn = sack.sack.cack = mrc_psn(r.p->cfg.psn[PAIR_A] + 1);
 	sack.sack.sack_offset = 1;
-	sack.sack.entropy = mrc_ev_get(r.qp->path->evs, sent_at(&r, 1)->ev)->value;
+	sack.sack.entropy = mrc_ev_get(r.qp->path->evs, pair_rig_sent(&r, 1)->ev)->value;
 	sack.sack.timestamp = (uint16_t)((r.p->now - age_ns) / MRC_TS_TICK_NS);
 	sack.sack.rcvd_units = r.qp->top_units + 1;
 	pair_pkt_init(r.p, PAIR_A, 0, MRC_OP_ACK, &ack);
@@ -383,7 +325,7 @@ static uint64_t srtt_after(uint64_t age_ns, uint8_t rtx)
 	PAIR_EQ(r.p, r.qp->snt.nb_open, 0);
 	PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &sack).kind, MRC_RX_CONSUMED);
 	srtt = r.qp->srtt_ns;
-	rig_close(&r);
+	pair_rig_close(&r);
 	return srtt;
 }
 
@@ -424,9 +366,9 @@ static void strict_echo_compares_paths(void **state)
 {
 	for (int v6 = 0; v6 < 2; v6++) {
 		const uint32_t flips[] = {1, 0x8000, 0x10000};
-		struct rig r;
+		struct pair_rig r;
 
-		rig_open(&r, "strict_echo_compares_paths", v6 ? strict_v6 : strict);
+		pair_rig_open(&r, "strict_echo_compares_paths", v6 ? strict_v6 : strict);
 		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
 		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
 		pair_run(r.p, 10 * PAIR_US);
@@ -439,7 +381,7 @@ static void strict_echo_compares_paths(void **state)
 		}
 		PAIR_EQ(r.p, sack_for(&r, 0, v6 ? 0 : 0x10000).kind, MRC_RX_CONSUMED);
 		PAIR_EQ(r.p, r.qp->snt.nb_open, 0);
-		rig_close(&r);
+		pair_rig_close(&r);
 	}
 }
 
@@ -452,9 +394,9 @@ static void probes_fall_silent(void **state)
 {
 	uint64_t rounds[16] = {0};
 	uint32_t nb = 0;
-	struct rig r;
+	struct pair_rig r;
 
-	rig_open(&r, "probes_fall_silent", NULL);
+	pair_rig_open(&r, "probes_fall_silent", NULL);
 	pair_load(r.p, PAIR_A, 0,
 		&(struct pair_load){.count = 50, .depth = 1, .min_len = 100, .max_len = 100});
 	pair_finish(r.p, PAIR_S); /* round trips are known */
@@ -475,7 +417,7 @@ static void probes_fall_silent(void **state)
 		assert_true(
 			(rounds[i] - rounds[i - 1]) * 10 > (rounds[i - 1] - rounds[i - 2]) * 18);
 	PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_A, timeouts), 0);
-	rig_close(&r);
+	pair_rig_close(&r);
 }
 
 /* ---- a host that stood still ---- */
@@ -490,10 +432,10 @@ static void soon(struct pair_cfg *cfg)
 /* spec */
 static void late_timer_hears_first(void **state)
 {
-	struct rig r;
+	struct pair_rig r;
 	uint64_t late;
 
-	rig_open(&r, "late_timer_hears_first", soon);
+	pair_rig_open(&r, "late_timer_hears_first", soon);
 	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
 	pair_finish(r.p, PAIR_S);
 	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
@@ -510,7 +452,7 @@ static void late_timer_hears_first(void **state)
 		;
 	PAIR_EQ(r.p, r.s->counters.timeouts, 1);
 	PAIR_EQ(r.p, r.qp->retries, 1);
-	rig_close(&r);
+	pair_rig_close(&r);
 }
 
 /* ---- a transport ACK that stays away ---- */
@@ -524,12 +466,13 @@ static void few_retries(struct pair_cfg *cfg)
 }
 
 /* Repeats of the packet until the QP fails; all of kinds is lost from from_ns on. */
-static uint32_t repeats(struct rig *r, uint32_t kinds, uint64_t from_ns, uint64_t *error_ns_out)
+static uint32_t repeats(
+	struct pair_rig *r, uint32_t kinds, uint64_t from_ns, uint64_t *error_ns_out)
 {
 	const struct pair_op *op;
 	uint64_t start;
 
-	rig_open(r, "question_goes_on_while_heard", few_retries);
+	pair_rig_open(r, "question_goes_on_while_heard", few_retries);
 	start = r->p->now;
 	pair_fault_add(
 		r->p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A, .kinds = PAIR_ACK});
@@ -557,15 +500,15 @@ static void question_goes_on_while_heard(void **state)
 	const uint64_t t_ns = 1024 << 6;
 	uint64_t error_ns;
 	uint32_t nb;
-	struct rig r;
+	struct pair_rig r;
 
 	nb = repeats(&r, PAIR_ACK, 0, &error_ns);
 	assert_true(nb > 31 && nb <= 31 + 3);
 	assert_true(error_ns >= 32 * t_ns && error_ns < 32 * t_ns + 20 * PAIR_US);
-	rig_close(&r);
+	pair_rig_close(&r);
 	PAIR_EQ(r.p, repeats(&r, PAIR_ANSWERS, 30 * PAIR_US, &error_ns), 1 + 5);
 	assert_true(error_ns >= 32 * t_ns && error_ns < 32 * t_ns + 20 * PAIR_US);
-	rig_close(&r);
+	pair_rig_close(&r);
 }
 
 /*
@@ -578,10 +521,10 @@ static void question_goes_on_while_heard(void **state)
 static void lost_ack_is_asked_for_soon(void **state)
 {
 	for (uint32_t nb_lost = 0; nb_lost <= 3; nb_lost++) {
-		struct rig r;
+		struct pair_rig r;
 		uint64_t start, wait_ns, took_ns;
 
-		rig_open(&r, "lost_ack_is_asked_for_soon", NULL);
+		pair_rig_open(&r, "lost_ack_is_asked_for_soon", NULL);
 		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
 		pair_run(r.p, PAIR_MS);
 		PAIR_EQ(r.p, r.s->counters.retransmits, 0);
@@ -600,13 +543,13 @@ static void lost_ack_is_asked_for_soon(void **state)
 		PAIR_EQ(r.p, r.s->counters.timeouts, 0);
 		/* A round trip each, and waits of 1, 2, 4. */
 		assert_true(took_ns <= ((1u << nb_lost) + nb_lost) * wait_ns);
-		rig_close(&r);
+		pair_rig_close(&r);
 	}
 }
 
 /* ---- probes of entropy values ---- */
 
-static void ask_path(struct rig *r)
+static void ask_path(struct pair_rig *r)
 {
 	const struct pair_qp *q = &r->p->q[PAIR_A][0];
 	const struct mrc_sched_ep_req req = {.local = q->attr.local,
@@ -628,9 +571,9 @@ static void ask_path(struct rig *r)
 static void path_probe_wait_follows_round_trip(void **state)
 {
 	uint64_t wait;
-	struct rig r;
+	struct pair_rig r;
 
-	rig_open(&r, "path_probe_wait_follows_round_trip", NULL);
+	pair_rig_open(&r, "path_probe_wait_follows_round_trip", NULL);
 	assert_int_equal(r.s->ep_wait_ns, 1000000);
 	r.p->cfg.delay_ns = 800 * PAIR_US;
 	ask_path(&r);
@@ -653,7 +596,7 @@ static void path_probe_wait_follows_round_trip(void **state)
 		pair_run(r.p, 500 * PAIR_MS);
 	}
 	PAIR_EQ(r.p, r.s->ep_wait_ns, 128000000);
-	rig_close(&r);
+	pair_rig_close(&r);
 }
 
 int main(int argc, char **argv)
