@@ -235,7 +235,10 @@ static void marks_end_the_doubt(void **state)
 	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_LATE);
 	mrc_ev_feedback(rig.set, rig.now, 3, MRC_EV_FB_TRIMMED);
 	assert_int_equal(state_of(3), MRC_EV_SKIP);
-	rig.now += 5 * T / 2; /* its first rest: eight times a quarter */
+	/* Its first rest is eight times a quarter; one in doubt would be back after T. */
+	for (uint32_t i = 0; i < 32; i++, rig.now += T / 16)
+		assert_int_not_equal(next(), 3);
+	rig.now += T / 2;
 	for (uint32_t i = 0; i < 16; i++)
 		next();
 	assert_int_equal(state_of(3), MRC_EV_GOOD);
@@ -243,6 +246,25 @@ static void marks_end_the_doubt(void **state)
 	assert_int_equal(state_of(3), MRC_EV_GOOD);
 	mrc_ev_feedback(rig.set, rig.now, 4, MRC_EV_FB_LATE);
 	assert_int_equal(state_of(4), MRC_EV_SKIP);
+	rig_close();
+}
+
+/* All are marked in turn, so that none rests for long: for four T after a mark what is late there
+ * is late because of a queue, then it is in doubt again. */
+static void marked_lately_is_no_doubt(void **state)
+{
+	rig_open(4);
+	for (uint32_t i = 0; i < 8; i++)
+		rest_after(i % 4, MRC_EV_FB_MARKED);
+	rig.now += T;
+	mrc_ev_feedback(rig.set, rig.now, 2, MRC_EV_FB_MARKED);
+	for (uint32_t i = 0; i < 8; i++)
+		next();
+	assert_int_equal(state_of(2), MRC_EV_GOOD);
+	mrc_ev_feedback(rig.set, rig.now + 4 * T - 1, 2, MRC_EV_FB_LATE);
+	assert_int_equal(state_of(2), MRC_EV_GOOD);
+	mrc_ev_feedback(rig.set, rig.now + 4 * T, 2, MRC_EV_FB_LATE);
+	assert_int_equal(state_of(2), MRC_EV_SKIP);
 	rig_close();
 }
 
@@ -273,6 +295,13 @@ static void late_is_better_than_none(void **state)
 	assert_int_equal(next(), 1);
 	assert_int_equal(mrc_ev_next(rig.set, &rig.cursor, rig.now, 1, 1), 0);
 	rig_close();
+	/* The only one: in use again although it is late and to be avoided. */
+	rig_open(1);
+	mrc_ev_feedback(rig.set, rig.now, 0, MRC_EV_FB_LATE);
+	assert_int_equal(state_of(0), MRC_EV_SKIP);
+	assert_int_equal(mrc_ev_next(rig.set, &rig.cursor, rig.now, 1, 0), 0);
+	assert_int_equal(state_of(0), MRC_EV_GOOD);
+	rig_close();
 	rig_open(4);
 	for (uint32_t i = 0; i < 400; i++, rig.now += 100) {
 		for (uint32_t ev = 0; ev < 4; ev++)
@@ -298,6 +327,7 @@ int main(void)
 		cmocka_unit_test(revived_with_a_clean_sheet),
 		cmocka_unit_test(late_ones_rest),
 		cmocka_unit_test(marks_end_the_doubt),
+		cmocka_unit_test(marked_lately_is_no_doubt),
 		cmocka_unit_test(silence_is_the_same_packet_missed),
 		cmocka_unit_test(late_is_better_than_none),
 	};

@@ -222,6 +222,39 @@ static void bitmap_walks(void **state)
 	close_rig(&r);
 }
 
+/* One hole far behind the first one: every second SACK is about a gap, so that three in a row tell
+ * of it, while the others walk over everything. */
+/* spec */
+static void far_hole_is_told_of_soon(void **state)
+{
+	enum {
+		HOLE = 450,
+	};
+	uint64_t words = 0; /* begun by a SACK */
+	uint32_t since = 0;
+	struct rig r;
+
+	open_rig(&r, "far_hole_is_told_of_soon", NULL);
+	for (int k = 1; k < 600; k++)
+		if (k != HOLE)
+			give(&r, at(&r, k), 0);
+	for (int n = 0; n < 24; n++) {
+		const struct mrc_pkt_sack *s;
+		int32_t bit;
+
+		give(&r, at(&r, 600 + n), MRC_PKT_ACKREQ);
+		s = &last(&r, MRC_OP_SACK)->sack;
+		words |= UINT64_C(1) << (s->sack_offset / 64);
+		bit = HOLE + 1 - s->sack_offset; /* offset 1 is the first PSN */
+		since = bit >= 0 && bit < 64 ? 0 : since + 1;
+		if (since == 0)
+			PAIR_EQ(r.p, s->bitmap >> bit & 1, 0);
+		PAIR_EQ(r.p, since >= 4, false);
+	}
+	PAIR_EQ(r.p, words & 0x1FF, 0x1FF);
+	close_rig(&r);
+}
+
 /* A requester takes any base, aligned or not, also below cack, and the triggering PSN itself. */
 /* spec */
 static void any_base_is_understood(void **state)
@@ -733,6 +766,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(asked_in_a_gap),
 	cmocka_unit_test(sack_fields),
 	cmocka_unit_test(bitmap_walks),
+	cmocka_unit_test(far_hole_is_told_of_soon),
 	cmocka_unit_test(any_base_is_understood),
 	cmocka_unit_test(probes_are_answered),
 	cmocka_unit_test(classes),

@@ -227,6 +227,7 @@ static uint32_t seen_on(const struct rig *r, uint8_t opcode, uint16_t ev)
 static void denied_path_is_not_asked(void **state)
 {
 	for (int waiting = 0; waiting < 2; waiting++) {
+		const struct sent *first;
 		struct rig r;
 		uint16_t ev;
 
@@ -238,8 +239,12 @@ static void denied_path_is_not_asked(void **state)
 			want_probe(&r, 0, ev);
 		mrc_ev_set_state(r.p->hosts[PAIR_A][0].set, r.p->now, ev, MRC_EV_DENIED);
 		pair_kick(&r.p->hosts[PAIR_A][0]);
-		pair_run(r.p, 2 * PAIR_MS);
+		pair_run(r.p, 40 * PAIR_MS); /* half a timeout: the first look */
 		PAIR_EQ(r.p, seen_on(&r, MRC_OP_PROBE, ev), 0);
+		PAIR_EQ(r.p, r.s->counters.timeouts, 0);
+		first = sentmap_at(&r.qp->snt, &r.s->sent, r.qp->snt.una);
+		PAIR_EQ(r.p, first->rtx != 0, true);
+		PAIR_EQ(r.p, first->ev == ev, false);
 		rig_close(&r);
 	}
 }

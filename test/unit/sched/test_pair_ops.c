@@ -57,8 +57,7 @@ static void ev_probe(void **state)
 		PAIR_EQ(p, event->plane, plane);
 		PAIR_EQ(p, event->svc_time, false);
 		assert_true(mrc_gid_eq(&event->peer, &req.peer));
-		assert_true(event->rtt_ns >= 2 * (cfg.delay_ns + plane * cfg.skew_ns));
-		assert_true(event->rtt_ns < 2 * (cfg.delay_ns + plane * cfg.skew_ns) + PAIR_US);
+		PAIR_EQ(p, event->rtt_ns, 2 * (cfg.delay_ns + plane * cfg.skew_ns));
 		PAIR_EQ(p, pair_tape_count(&tape, PAIR_A, MRC_OP_EP_REQ), 1);
 		pkt = &tape.pkts[PAIR_A][0];
 		PAIR_EQ(p, pkt->ev, 0xC000u + plane);
