@@ -31,15 +31,14 @@ const char *mrc_wc_status_name(enum mrc_wc_status status)
 
 int mrc_sched_cq_create(struct mrc_sched *s, uint32_t depth, struct mrc_sched_cq **cq_out)
 {
-	uint32_t index = s->cq_free, size = 1;
+	uint32_t index = s->cq_free, size;
 	struct mrc_sched_cq *cq;
 
 	if (depth == 0 || depth > 1u << 24)
 		return MRC_ERR_INVAL;
 	if (index == UINT32_MAX)
 		return MRC_ERR_NOMEM;
-	while (size < depth)
-		size *= 2;
+	size = pow2_up(depth);
 	cq = &s->cqs[index];
 	cq->ring = arena_alloc(&s->arena, (size_t)size * sizeof(*cq->ring));
 	if (cq->ring == NULL)

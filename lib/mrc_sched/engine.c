@@ -37,11 +37,6 @@ void mrc_sched_cfg_default(struct mrc_sched_cfg *cfg_out)
 	};
 }
 
-static uint32_t pow2_up(uint32_t n)
-{
-	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
-}
-
 static bool cfg_ok(const struct mrc_sched_cfg *cfg)
 {
 	if (cfg->proto == NULL || cfg->nb_workers == 0 || cfg->nb_workers > MAX_WORKERS ||

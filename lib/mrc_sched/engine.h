@@ -223,7 +223,7 @@ struct mrc_sched_qp {
 	uint32_t nb_parked; /* immediates waiting for the left edge */
 	uint64_t nack_tat_ns;
 	uint64_t *rq;
-	uint32_t rq_mask, rq_head, rq_tail, rq_depth;
+	uint32_t rq_mask, rq_head, rq_tail;
 	struct mrc_sched_cq *recv_cq;
 	/* control path */
 	void *ctx;
@@ -238,7 +238,7 @@ struct mrc_sched_qp {
 	uint32_t fit_planes; /* bit p: the path MTU fits through plane p */
 	uint32_t tx_window;  /* PSNs granted by the peer now */
 	/* requester: semantics */
-	struct sendq sq;
+	_Alignas(64) struct sendq sq;
 	mrc_psn_t ask_psn; /* last PSN that asked */
 	uint32_t ask_slot; /* its work request */
 
@@ -401,6 +401,12 @@ void trace(const struct mrc_sched *s, uint64_t now_ns, enum mrc_trace_kind kind,
 void event_put(struct mrc_sched *s, const struct mrc_sched_event *event);
 /* Removes events that name a QP or CQ which is about to go. */
 void event_purge(struct mrc_sched *s, const struct mrc_sched_qp *qp, const struct mrc_sched_cq *cq);
+
+/* The next power of two, n itself if it is one; n at most 2^31. */
+static inline uint32_t pow2_up(uint32_t n)
+{
+	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
+}
 
 static inline uint64_t time_add(uint64_t now_ns, uint64_t ns)
 {

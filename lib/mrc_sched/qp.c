@@ -80,11 +80,6 @@ void mrc_sched_qp_attr_default(struct mrc_sched_qp_attr *attr_out)
 	};
 }
 
-static uint32_t pow2_up(uint32_t n)
-{
-	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
-}
-
 static bool qp_cfg_ok(const struct mrc_sched *s, const struct mrc_sched_qp_cfg *cfg)
 {
 	if (cfg->pd >= s->cfg.max_pds || !s->pds[cfg->pd].used)
@@ -140,7 +135,6 @@ int mrc_sched_qp_create(
 		.wqe_shift = sendq_wqe_shift(cfg->max_sge)};
 	qp->rq = rq;
 	qp->rq_mask = pow2_up(cfg->rq_depth) - 1;
-	qp->rq_depth = pow2_up(cfg->rq_depth);
 	qp->rq_head = qp->rq_tail = 0;
 	qp->nb_lost = 0;
 	qp->send_cq = cfg->send_cq;

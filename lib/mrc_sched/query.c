@@ -54,7 +54,7 @@ void mrc_sched_qp_query(const struct mrc_sched *s, const struct mrc_sched_qp *qp
 		.sq_used = qp->sq.tail - qp->sq.head,
 		.rq_used = qp->rq_tail - qp->rq_head,
 	};
-	MRC_ASSERT(info_out->sq_used <= qp->sq.mask + 1 && info_out->rq_used <= qp->rq_depth);
+	MRC_ASSERT(info_out->sq_used <= qp->sq.mask + 1 && info_out->rq_used <= qp->rq_mask + 1);
 	if (qp->rcv.slots != NULL) {
 		info_out->window_psns = qp->rx_window;
 		info_out->cack_psn = qp->rcv.cack;

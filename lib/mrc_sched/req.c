@@ -46,7 +46,7 @@ int mrc_sched_post_recv(
 {
 	if (qp->state == MRC_QP_RESET || qp->qpn == 0)
 		return MRC_ERR_STATE;
-	if (qp->rq_tail - qp->rq_head >= qp->rq_depth)
+	if (qp->rq_tail - qp->rq_head > qp->rq_mask)
 		return MRC_ERR_FULL;
 	if (qp->state == MRC_QP_ERR) {
 		(void)cq_push(s, qp->recv_cq,

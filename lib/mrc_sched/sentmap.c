@@ -27,7 +27,6 @@ static void slot_drop(struct sentmap *map, struct sent_pools *pools, uint16_t *s
 		return;
 	pool_put(&pools->chunks, *slot);
 	*slot = POOL_NONE;
-	map->nb_chunks--;
 }
 
 static void drop_evs(struct sentmap *map, struct sent_pools *pools)
@@ -87,7 +86,6 @@ bool sentmap_extend(struct sentmap *map, struct sent_pools *pools)
 	*slot = pool_get(&pools->chunks);
 	if (*slot == POOL_NONE)
 		return false;
-	map->nb_chunks++;
 	chunk = pool_at(&pools->chunks, *slot);
 	memset(chunk, 0, offsetof(struct sent_chunk, sent));
 	if (map->evs == POOL_NONE)
@@ -223,9 +221,7 @@ void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to
 	}
 }
 
-/* First PSN >= from whose bit is set in open & (want_lost ? lost : ~lost) or, for any, in open. */
 enum pick {
-	PICK_OPEN,
 	PICK_FLYING,
 	PICK_LOST
 };
@@ -233,8 +229,6 @@ enum pick {
 static uint64_t pick_word(const struct sent_chunk *chunk, uint32_t word, enum pick pick)
 {
 	switch (pick) {
-	case PICK_OPEN:
-		return chunk->open[word];
 	case PICK_FLYING:
 		return chunk->open[word] & ~chunk->lost[word];
 	case PICK_LOST:
@@ -243,6 +237,7 @@ static uint64_t pick_word(const struct sent_chunk *chunk, uint32_t word, enum pi
 	return 0;
 }
 
+/* First PSN >= from that is picked; `next` when there is none. */
 static mrc_psn_t scan(
 	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t from, enum pick pick)
 {
@@ -271,12 +266,6 @@ mrc_psn_t sentmap_next_flying(
 	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t from)
 {
 	return scan(map, pools, from, PICK_FLYING);
-}
-
-mrc_psn_t sentmap_next_open(
-	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t from)
-{
-	return scan(map, pools, from, PICK_OPEN);
 }
 
 uint64_t sentmap_recount(const struct sentmap *map, const struct sent_pools *pools)

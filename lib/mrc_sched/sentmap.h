@@ -98,7 +98,6 @@ struct sentmap {
 	uint64_t book;    /* nominal bytes in flight: open and not lost */
 	uint32_t total;   /* nominal bytes of all PSNs before next, modulo 2^32 */
 	uint16_t slot_mask;
-	uint16_t nb_chunks;
 	uint16_t evs; /* id of the QP's struct sent_evs, POOL_NONE while no chunk is held */
 	uint16_t *slots;
 };
@@ -235,17 +234,6 @@ static inline void sentmap_run_end(
 	map->next = run->next;
 }
 
-/* Records `next` as sent (after sentmap_reserve) and steps. */
-static inline void sentmap_push(
-	struct sentmap *map, const struct sent_pools *pools, const struct sent *sent)
-{
-	struct sent_run run;
-
-	sentmap_run_begin(map, pools, &run);
-	sentmap_run_add(&run, sent);
-	sentmap_run_end(map, pools, &run);
-}
-
 /* A lost PSN leaves again. */
 void sentmap_resend(
 	struct sentmap *map, struct sent_pools *pools, mrc_psn_t psn, uint16_t ev, uint64_t now_ns);
@@ -279,9 +267,6 @@ void sentmap_advance(struct sentmap *map, struct sent_pools *pools, mrc_psn_t to
 mrc_psn_t sentmap_first_lost(struct sentmap *map, const struct sent_pools *pools);
 /* First PSN >= from that is in flight; `next` when there is none. */
 mrc_psn_t sentmap_next_flying(
-	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t from);
-/* First open PSN >= from; `next` when there is none. */
-mrc_psn_t sentmap_next_open(
 	const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t from);
 
 /* Last first transmission on an entropy value that may still be judged, SENT_NO_PREV if none. */

@@ -188,13 +188,23 @@ static uint16_t size_of(int32_t at)
 	return (uint16_t)(100 + at % 7);
 }
 
+/* A run of one. */
+static void push(struct sentmap *map, const struct sent_pools *pools, const struct sent *sent)
+{
+	struct sent_run run;
+
+	sentmap_run_begin(map, pools, &run);
+	sentmap_run_add(&run, sent);
+	sentmap_run_end(map, pools, &run);
+}
+
 static bool sent_push(struct sent_rig *rig, uint16_t ev)
 {
 	int32_t at = mrc_psn_diff(rig->map.next, rig->first);
 
 	if (!sentmap_reserve(&rig->map, &rig->pools))
 		return false;
-	sentmap_push(&rig->map, &rig->pools,
+	push(&rig->map, &rig->pools,
 		&(struct sent){.sent_ns = (uint64_t)at, .size = size_of(at), .ev = ev});
 	rig->life[at] = FLYING;
 	return true;
@@ -376,14 +386,14 @@ static void sent_chains_of_others(void **state)
 		for (uint32_t i = 0; i < 20; i++) {
 			assert_true(sentmap_reserve(&other, &rig.pools));
 			sent.ev = i < 10 ? 5 : 6;
-			sentmap_push(&other, &rig.pools, &sent);
+			push(&other, &rig.pools, &sent);
 		}
 		sent_done(&other, &rig.pools);
 		for (uint32_t i = 0; i < 20; i++) {
 			assert_true(sentmap_reserve(&rig.map, &rig.pools));
 			sent.ev = i < 15 ? 1 : 5;
 			at = rig.map.next;
-			sentmap_push(&rig.map, &rig.pools, &sent);
+			push(&rig.map, &rig.pools, &sent);
 			if (i == 0 || i == 15)
 				assert_int_equal(
 					sentmap_at(&rig.map, &rig.pools, at)->prev, SENT_NO_PREV);
@@ -417,14 +427,14 @@ static void sent_chains_of_long_ago(void **state)
 	for (uint32_t i = 0; i < ROUNDS * NB; i++) {
 		assert_true(sentmap_reserve(&other, &rig.pools));
 		sent.ev = (uint16_t)(10 + i / NB);
-		sentmap_push(&other, &rig.pools, &sent);
+		push(&other, &rig.pools, &sent);
 	}
 	sent_done(&other, &rig.pools);
 	sent.ev = 5;
 	for (uint16_t round = 0; round < ROUNDS; round++) {
 		for (uint32_t i = 0; i < NB; i++) {
 			assert_true(sentmap_reserve(&rig.map, &rig.pools));
-			sentmap_push(&rig.map, &rig.pools, &sent);
+			push(&rig.map, &rig.pools, &sent);
 		}
 		assert_int_equal(sentmap_last_on(&rig.map, &rig.pools, 10 + round), SENT_NO_PREV);
 		sent_done(&rig.map, &rig.pools);
