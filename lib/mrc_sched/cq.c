@@ -80,13 +80,12 @@ void cq_overrun(struct mrc_sched *s, struct mrc_sched_cq *cq, struct mrc_sched_q
 	cq->overrun = true;
 }
 
-bool cq_push(struct mrc_sched *s, struct mrc_sched_cq *cq, const struct mrc_sched_wc *wc)
+void cq_push(struct mrc_sched *s, struct mrc_sched_cq *cq, const struct mrc_sched_wc *wc)
 {
 	struct mrc_sched_wc *place = cq_place(s, cq, wc->qp);
 
 	if (place != NULL)
 		*place = *wc;
-	return place != NULL;
 }
 
 uint32_t mrc_sched_cq_poll(

@@ -485,8 +485,8 @@ static inline struct mrc_sched_wc *cq_place(
 	return place;
 }
 
-/* False when the queue is full (the overrun is reported). */
-bool cq_push(struct mrc_sched *s, struct mrc_sched_cq *cq, const struct mrc_sched_wc *wc);
+/* For what is flushed: a full queue reports its overrun, and that is all. */
+void cq_push(struct mrc_sched *s, struct mrc_sched_cq *cq, const struct mrc_sched_wc *wc);
 void cq_purge(struct mrc_sched_cq *cq, const struct mrc_sched_qp *qp);
 bool pd_ref(struct mrc_sched *s, uint32_t pd);
 void pd_unref(struct mrc_sched *s, uint32_t pd);

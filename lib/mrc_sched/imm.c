@@ -20,16 +20,17 @@ enum mrc_drop imm_check(const struct mrc_sched_qp *qp, mrc_msn_t rqmsn)
 static enum mrc_drop receive(
 	struct mrc_sched *s, struct mrc_sched_qp *qp, const struct rcv_rec *rec)
 {
-	struct mrc_sched_wc wc = {.wr_id = qp->rq[qp->rq_head & qp->rq_mask],
+	struct mrc_sched_wc *wc = cq_place(s, qp->recv_cq, qp);
+
+	if (wc == NULL)
+		return MRC_DROP_CQ_OVERRUN;
+	*wc = (struct mrc_sched_wc){.wr_id = qp->rq[qp->rq_head & qp->rq_mask],
 		.qp = qp,
 		.byte_len = rec->len,
 		.status = MRC_WC_SUCCESS,
 		.opcode = MRC_WC_RECV_IMM,
 		.solicited = (rec->flags & RCV_SE) != 0,
 		.imm = {rec->imm[0], rec->imm[1], rec->imm[2], rec->imm[3]}};
-
-	if (!cq_push(s, qp->recv_cq, &wc))
-		return MRC_DROP_CQ_OVERRUN;
 	qp->rq_head++;
 	qp->rq_rqmsn = mrc_msn_add(qp->rq_rqmsn, 1);
 	return MRC_KEEP;

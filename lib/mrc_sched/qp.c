@@ -312,7 +312,7 @@ static void flush_one(
 {
 	const struct wqe *wqe = sendq_at(&qp->sq, at);
 
-	(void)cq_push(s, qp->send_cq,
+	cq_push(s, qp->send_cq,
 		&(struct mrc_sched_wc){.wr_id = wqe->wr_id,
 			.qp = qp,
 			.status = (uint8_t)status,
@@ -322,7 +322,7 @@ static void flush_one(
 static void flush_rq(struct mrc_sched *s, struct mrc_sched_qp *qp)
 {
 	for (; qp->rq_head != qp->rq_tail; qp->rq_head++)
-		(void)cq_push(s, qp->recv_cq,
+		cq_push(s, qp->recv_cq,
 			&(struct mrc_sched_wc){.wr_id = qp->rq[qp->rq_head & qp->rq_mask],
 				.qp = qp,
 				.status = MRC_WC_WR_FLUSH_ERR,

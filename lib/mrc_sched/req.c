@@ -49,7 +49,7 @@ int mrc_sched_post_recv(
 	if (qp->rq_tail - qp->rq_head > qp->rq_mask)
 		return MRC_ERR_FULL;
 	if (qp->state == MRC_QP_ERR) {
-		(void)cq_push(s, qp->recv_cq,
+		cq_push(s, qp->recv_cq,
 			&(struct mrc_sched_wc){.wr_id = wr->wr_id,
 				.qp = qp,
 				.status = MRC_WC_WR_FLUSH_ERR,

@@ -420,10 +420,7 @@ enum mrc_drop resp_trimmed(
 
 	if (window(s, qp, pkt->psn) != MRC_KEEP)
 		return MRC_DROP_TRIM_WINDOW;
-	if (!rate_ok(&qp->nack_tat_ns, now_ns, s->nack_gap_ns, NACK_DEPTH))
-		return MRC_DROP_TRIM_LIMITED;
-	return sack_note(s, now_ns, qp, pkt, NOTE_NACK, (uint8_t)reason) ? MRC_KEEP
-									 : MRC_DROP_TRIM_LIMITED;
+	return sack_nack(s, now_ns, qp, pkt, reason) ? MRC_KEEP : MRC_DROP_TRIM_LIMITED;
 }
 
 /* spec */

@@ -91,15 +91,11 @@ static void sum_short(
 }
 
 /* May a QP that is not in RTS hear the packet? */
-static enum mrc_drop check_state(const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
+static bool may_hear(const struct mrc_sched_qp *qp, const struct mrc_pkt *pkt)
 {
 	bool answer = (mrc_opcode_table[pkt->opcode].flags & MRC_OPF_REQUESTER) != 0;
 
-	if (qp->state == MRC_QP_RESET || qp->state == MRC_QP_INIT)
-		return MRC_DROP_QP_STATE;
-	if (answer || qp->path == NULL)
-		return MRC_DROP_QP_STATE;
-	return MRC_KEEP;
+	return qp->state != MRC_QP_RESET && qp->state != MRC_QP_INIT && !answer && qp->path != NULL;
 }
 
 /* The QP that a packet may speak to. */
@@ -114,7 +110,7 @@ static inline enum mrc_drop identify(struct mrc_sched *s, struct mrc_sched_qp *q
 	if (qp->qpn != pkt->dqpn)
 		return MRC_DROP_QPN_GENERATION;
 #endif
-	if (__builtin_expect(qp->state != MRC_QP_RTS, 0) && check_state(qp, pkt) != MRC_KEEP)
+	if (__builtin_expect(qp->state != MRC_QP_RTS, 0) && !may_hear(qp, pkt))
 		return MRC_DROP_QP_STATE;
 	drop = ident_ends(pkt, &qp->local, &qp->peer);
 	if (drop != MRC_KEEP)

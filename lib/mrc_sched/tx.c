@@ -40,8 +40,8 @@ static const struct mrc_ev *answer_ev(
 	return index == MRC_EV_NONE ? NULL : mrc_ev_get(path->evs, index);
 }
 
-static bool send_control(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_qp *qp,
-	struct mrc_pkt *pkt, const struct mrc_ev *ev, struct mrc_txbuf *buf)
+static void send_control(struct mrc_sched *s, const struct mrc_sched_qp *qp, struct mrc_pkt *pkt,
+	const struct mrc_ev *ev, struct mrc_txbuf *buf)
 {
 	uint16_t body =
 		(uint16_t)(MRC_BTH_LEN + mrc_opcode_table[pkt->opcode].ext_len + MRC_ICRC_LEN);
@@ -49,7 +49,6 @@ static bool send_control(struct mrc_sched *s, uint64_t now_ns, struct mrc_sched_
 	MRC_ASSERT(pkt->dqpn == qp->dest_qpn);
 	pkt->ecn = MRC_ECN_NOT_ECT;
 	tx_control(s, qp->path, ev, pkt, body, buf);
-	return true;
 }
 
 /* spec */
@@ -80,7 +79,8 @@ static bool send_note(struct mrc_sched *s, uint64_t now_ns, struct mrc_txbuf *bu
 			s->counters.tx_sack++;
 		}
 		s->note_head++;
-		return send_control(s, now_ns, qp, &pkt, ev, buf);
+		send_control(s, qp, &pkt, ev, buf);
+		return true;
 	}
 	/* Empty: the next one takes the place that is in the cache. */
 	s->note_head = s->note_tail = 0;
@@ -154,7 +154,8 @@ static bool send_due(
 		qp->due &= (uint8_t) ~(nak ? DUE_NAK : DUE_ACK);
 		s->counters.tx_ack++;
 	}
-	return send_control(s, now_ns, qp, &pkt, ev, buf);
+	send_control(s, qp, &pkt, ev, buf);
+	return true;
 }
 
 /* Everything is said: off the list; a dead QP gives its receive map back. */
