@@ -253,13 +253,17 @@ def test_determinism():
     with open(trace, encoding="utf-8") as file:
         rows = file.read().splitlines()
     check(rows[0] == "time_ns,host,what,a,b,c" and len(rows) > 100, "no trace")
-    # Without faults hosts are run apart; windows may end anywhere.
+    # Without faults hosts are run apart; windows may end anywhere, even where packets of many
+    # hosts come to a leaf in the same nanosecond.
+    crowd = dict(SMALL, fabric=dict(SMALL["fabric"], hosts_per_leaf=8),
+                 load={"pattern": "incast", "fan_in": 15, "bytes": "64KiB", "depth": 4})
     apart = dict(SMALL, load=dict(SMALL["load"], pattern="all_to_all", qps=2))
-    _, plain = result(apart)
-    for sample in ("3us", "170ns", "1ns"):
-        _, sampled = result(apart, "--set", f"run.sample={sample}")
-        check(plain["hash"] == sampled["hash"], f"sampling every {sample} changes the run")
-        check(plain["flows"]["fct_us"] == sampled["flows"]["fct_us"], "and completion times")
+    for content in (crowd, apart):
+        _, plain = result(content)
+        for sample in ("3us", "170ns", "1ns"):
+            _, sampled = result(content, "--set", f"run.sample={sample}")
+            check(plain["hash"] == sampled["hash"], f"sampling every {sample} changes the run")
+            check(plain["flows"]["fct_us"] == sampled["flows"]["fct_us"], "and completion times")
     # A steady load begins at once, not when something else first happens.
     steady = dict(SMALL, load={"mode": "steady", "pattern": "ring", "duration": "100us",
                                "warmup": "20us"})
@@ -284,6 +288,14 @@ def test_queue_pairs():
                 faults=[{"kind": "loss", "at": 0, "for": "40us", "rate": 0.2}]),
                 "--seed", str(seed))
             check(code == 0, f"{workers} workers, seed {seed}: {r['failure']}")
+            steps = {}
+            for src, _, start, *_ in r["flows"]["list"]:
+                steps.setdefault(src, []).append(start)
+            # A step begins when the one before has come from the left, over two links of 1 us.
+            check(len(steps) == 4 and all(
+                begun - before >= 2 for host in steps
+                for begun, before in zip(steps[host][1:], steps[(host - 1) % 4])),
+                  f"{workers} workers, seed {seed}: a step begins too early: {steps}")
 
 
 def test_capture():

@@ -193,6 +193,14 @@ static void lookahead_is_the_shortest_uplink(void **state)
 	link.delay_ns = 70;
 	mrc_fabric_link_set(kit.fabric, uplink, &link);
 	assert_int_equal(mrc_fabric_lookahead_ns(kit.fabric), 370);
+	/* One that marks or trims draws random numbers, in order of time. */
+	link.trim_len = 9000;
+	mrc_fabric_link_set(kit.fabric, uplink, &link);
+	assert_int_equal(mrc_fabric_lookahead_ns(kit.fabric), 0);
+	link.trim_len = 0;
+	link.ecn_max_len = 9000;
+	mrc_fabric_link_set(kit.fabric, uplink, &link);
+	assert_int_equal(mrc_fabric_lookahead_ns(kit.fabric), 0);
 	kit_done(&kit);
 }
 
