@@ -53,9 +53,9 @@ struct ev_entry {
 	uint64_t interval_ns;
 };
 
-/* How long the oldest packet of an entry has been missed. */
+/* A packet of an entry that is missed. */
 struct ev_wait {
-	uint64_t oldest; /* the caller's name of it, UINT64_MAX = none yet */
+	uint64_t missed; /* the caller's name of it */
 	uint64_t since_ns;
 	uint64_t told_ns; /* last mark or trim, 0 = none yet */
 };

@@ -158,13 +158,18 @@ void mrc_ev_feedback(
 	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, enum mrc_ev_feedback what);
 
 /*
- * A packet of this EV is missed, and it is the oldest in flight there. How long has the same one
- * been missed, and no trim been told of (ns)? A path that is only slow goes on answering, so that
- * another packet is its oldest soon; one that swallows everything does not.
- * oldest: names the packet, not UINT64_MAX.
+ * Silence: a packet of an EV, the oldest in flight there of one of those who share the set, has
+ * been missed for long. A path that is only slow goes on answering, so that the packet is heard of
+ * soon; one that swallows everything does not. The set keeps one such packet by the caller's name
+ * of it; the caller asks which (MRC_EV_MISSES_NONE at first), looks whether that one is still in
+ * flight, and names another if it is not.
  */
-uint64_t mrc_ev_silence_ns(
-	struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, uint64_t oldest);
+#define MRC_EV_MISSES_NONE UINT64_MAX
+
+uint64_t mrc_ev_misses(const struct mrc_ev_set *set, uint32_t index);
+void mrc_ev_miss(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, uint64_t name);
+/* Since the packet was named, or since the last mark or trim of this EV (ns). */
+uint64_t mrc_ev_silence_ns(const struct mrc_ev_set *set, uint64_t now_ns, uint32_t index);
 
 /* The controller's word: GOOD or DENIED. Errors: MRC_ERR_INVAL. */
 int mrc_ev_set_state(

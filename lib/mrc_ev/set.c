@@ -168,7 +168,7 @@ int mrc_ev_create(
 	assign_arrays(set, (uint16_t *)(set->evs + cfg->nb_evs), nb_active);
 	set->waits = (struct ev_wait *)(mem + waits_at);
 	for (uint32_t i = 0; i < cfg->nb_evs; i++)
-		set->waits[i] = (struct ev_wait){.oldest = UINT64_MAX};
+		set->waits[i] = (struct ev_wait){.missed = MRC_EV_MISSES_NONE};
 	fill(set, cfg);
 	*set_out = set;
 	return MRC_OK;

@@ -257,16 +257,23 @@ static void doubt_end(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
 	entry->until_ns = now_ns > set->skip_ns ? now_ns - set->skip_ns : 0;
 }
 
-uint64_t mrc_ev_silence_ns(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, uint64_t oldest)
+uint64_t mrc_ev_misses(const struct mrc_ev_set *set, uint32_t index)
 {
-	struct ev_wait *wait = &set->waits[index];
-
 	MRC_ASSERT(index < set->nb_evs);
-	if (wait->oldest != oldest) {
-		wait->oldest = oldest;
-		wait->since_ns = now_ns;
-	}
-	return now_ns - wait->since_ns;
+	return set->waits[index].missed;
+}
+
+void mrc_ev_miss(struct mrc_ev_set *set, uint64_t now_ns, uint32_t index, uint64_t name)
+{
+	MRC_ASSERT(index < set->nb_evs);
+	set->waits[index].missed = name;
+	set->waits[index].since_ns = now_ns;
+}
+
+uint64_t mrc_ev_silence_ns(const struct mrc_ev_set *set, uint64_t now_ns, uint32_t index)
+{
+	MRC_ASSERT(index < set->nb_evs);
+	return now_ns - set->waits[index].since_ns;
 }
 
 static void probe_answered(

@@ -153,6 +153,37 @@ static uint64_t slowest_ns(const struct path *path, uint32_t plane)
 	return slow_ns;
 }
 
+/* The packet that an entropy value misses: is it still in flight there? */
+static bool missed(const struct mrc_sched *s, const struct mrc_ev_set *evs, uint32_t ev)
+{
+	uint64_t name = mrc_ev_misses(evs, ev);
+	uint32_t qpn = (uint32_t)(name >> MRC_PSN_BITS) & MRC_PSN_MASK;
+	const struct mrc_sched_qp *qp = &s->qps[qpn & QPN_INDEX_MASK];
+	mrc_psn_t psn = mrc_psn((uint32_t)name & MRC_PSN_MASK);
+	const struct sent *sent;
+
+	if (name == MRC_EV_MISSES_NONE || qp->qpn != qpn || qp->path == NULL ||
+		qp->path->evs != evs || !sentmap_is_flying(&qp->snt, &s->sent, psn))
+		return false;
+	sent = sentmap_at(&qp->snt, &s->sent, psn);
+	return sent->ev == ev && sent->rtx == 0;
+}
+
+/*
+ * How long the path has been silent, when psn is the oldest of the QP's there. One packet tells of
+ * it for all QPs that share the path: an answer to any of them would be behind it.
+ */
+static uint64_t silence_ns(
+	const struct mrc_sched *s, uint64_t now_ns, const struct mrc_sched_qp *qp, mrc_psn_t psn)
+{
+	struct mrc_ev_set *evs = qp->path->evs;
+	uint32_t ev = sentmap_at(&qp->snt, &s->sent, psn)->ev;
+
+	if (!missed(s, evs, ev))
+		mrc_ev_miss(evs, now_ns, ev, (uint64_t)qp->qpn << MRC_PSN_BITS | psn.v);
+	return mrc_ev_silence_ns(evs, now_ns, ev);
+}
+
 /*
  * Late, but not judged: even on the slowest path of its plane the answer would be here, and the
  * trigger of this one left later and came in time. If nothing else was acknowledged on its path for
@@ -164,14 +195,13 @@ static void doubt(const struct mrc_sched *s, uint64_t now_ns, const struct mrc_s
 {
 	const struct sent *sent = sentmap_at(&qp->snt, &s->sent, psn);
 	struct mrc_ev_set *evs = qp->path->evs;
-	uint64_t age_ns = now_ns - sent->sent_ns, silence_ns;
+	uint64_t age_ns = now_ns - sent->sent_ns;
 
 	if (sent->rtx != 0 || view->wait_ns == 0 || sent->sent_ns >= view->sent_ns)
 		return;
 	if (sent->prev != SENT_NO_PREV && sentmap_is_open(&qp->snt, &s->sent, mrc_psn(sent->prev)))
 		return; /* not the oldest there */
-	silence_ns = mrc_ev_silence_ns(evs, now_ns, sent->ev, (uint64_t)qp->qpn << 24 | psn.v);
-	if (silence_ns < qp->srtt_ns / SILENT_SHARE || age_ns <= qp->srtt_ns)
+	if (silence_ns(s, now_ns, qp, psn) < qp->srtt_ns / SILENT_SHARE || age_ns <= qp->srtt_ns)
 		return;
 	if (age_ns > slowest_ns(qp->path, mrc_ev_get(evs, sent->ev)->plane) + 4 * qp->rttvar_ns)
 		mrc_ev_feedback(evs, now_ns, sent->ev, MRC_EV_FB_LATE);

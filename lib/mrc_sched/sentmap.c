@@ -66,6 +66,11 @@ bool sentmap_is_lost(const struct sentmap *map, const struct sent_pools *pools, 
 	return sentmap_covers(map, psn) && bit_of(sentmap_chunk(map, pools, psn)->lost, psn);
 }
 
+bool sentmap_is_flying(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn)
+{
+	return sentmap_is_open(map, pools, psn) && !sentmap_is_lost(map, pools, psn);
+}
+
 static void take_evs(struct sentmap *map, struct sent_pools *pools)
 {
 	struct sent_evs *evs;

@@ -143,6 +143,8 @@ static inline struct sent *sentmap_at(
 
 bool sentmap_is_open(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
 bool sentmap_is_lost(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
+/* Open and not lost. */
+bool sentmap_is_flying(const struct sentmap *map, const struct sent_pools *pools, mrc_psn_t psn);
 
 /* Takes a chunk for `next`; false when the budget is spent. */
 bool sentmap_extend(struct sentmap *map, struct sent_pools *pools);

@@ -268,20 +268,28 @@ static void marked_lately_is_no_doubt(void **state)
 	rig_close();
 }
 
-/* Silence lasts as long as the same packet is the oldest one, and no trim was told of. */
-static void silence_is_the_same_packet_missed(void **state)
+/* Silence lasts from when a packet was named, or from the last mark or trim; the name stays until
+ * another one is given. */
+static void silence_since_a_packet_is_missed(void **state)
 {
 	rig_open(4);
 	rig.now += T;
-	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now, 1, 0), 0);
-	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + T, 1, 0), T);
-	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + T, 2, 0), 0);
-	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 2 * T, 1, 7), 0);
-	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 3 * T, 1, 7), T);
+	assert_true(mrc_ev_misses(rig.set, 1) == MRC_EV_MISSES_NONE);
+	mrc_ev_miss(rig.set, rig.now, 1, 7);
+	assert_int_equal(mrc_ev_misses(rig.set, 1), 7);
+	assert_true(mrc_ev_misses(rig.set, 2) == MRC_EV_MISSES_NONE);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now, 1), 0);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + T, 1), T);
+	mrc_ev_miss(rig.set, rig.now + 2 * T, 1, 0);
+	assert_int_equal(mrc_ev_misses(rig.set, 1), 0);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 3 * T, 1), T);
 	mrc_ev_feedback(rig.set, rig.now + 3 * T, 1, MRC_EV_FB_TRIMMED);
-	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 5 * T, 1, 7), 2 * T);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 5 * T, 1), 2 * T);
 	mrc_ev_feedback(rig.set, rig.now + 5 * T, 1, MRC_EV_FB_GOOD);
-	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 6 * T, 1, 7), 3 * T);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 6 * T, 1), 3 * T);
+	mrc_ev_feedback(rig.set, rig.now + 6 * T, 1, MRC_EV_FB_MARKED);
+	assert_int_equal(mrc_ev_silence_ns(rig.set, rig.now + 6 * T, 1), 0);
+	assert_int_equal(mrc_ev_misses(rig.set, 1), 0);
 	rig_close();
 }
 
@@ -328,7 +336,7 @@ int main(void)
 		cmocka_unit_test(late_ones_rest),
 		cmocka_unit_test(marks_end_the_doubt),
 		cmocka_unit_test(marked_lately_is_no_doubt),
-		cmocka_unit_test(silence_is_the_same_packet_missed),
+		cmocka_unit_test(silence_since_a_packet_is_missed),
 		cmocka_unit_test(late_is_better_than_none),
 	};
 
