@@ -60,6 +60,7 @@ static uint32_t conn_find(struct sim *sim, uint32_t src, uint32_t dst, enum mrc_
 	sim->conns[i] = (struct sim_conn){.src = src,
 		.dst = dst,
 		.cls = cls,
+		.start_ns = SIM_NEVER,
 		.last_flow = UINT32_MAX,
 		.next_arrival = UINT32_MAX,
 		.next_of = {sim->hosts[src].conns[0], sim->hosts[dst].conns[1]}};
@@ -81,6 +82,7 @@ static void flow_place(struct sim *sim, uint32_t i, const struct mrc_pattern_flo
 		.first_dep = UINT32_MAX,
 		.next_dep = UINT32_MAX,
 		.conn = conn_find(sim, f->src, f->dst, f->cls)};
+	sim->conns[flow->conn].start_ns = sim_min64(sim->conns[flow->conn].start_ns, f->start_ns);
 	if (f->after != MRC_PATTERN_NONE) {
 		struct sim_flow *on = &sim->flows[f->after];
 
@@ -116,6 +118,12 @@ void sim_flows_create(struct sim *sim)
 	while (sim->nb_flows < nb && mrc_pattern_next(pattern, &f))
 		flow_place(sim, sim->nb_flows++, &f);
 	mrc_pattern_destroy(pattern);
+	/* Reading the scenario has refused this, but the duration may have been scaled since. */
+	for (uint32_t i = 0; i < sim->nb_conns && sim->sc->load.mode == SIM_STEADY; i++) {
+		if (sim->conns[i].start_ns >= sim->sc->load.duration_ns)
+			sim_fail(sim, "load of host %u begins after the end of the run",
+				sim->conns[i].src);
+	}
 	sim->waiting = sim_alloc(sim->nb_flows * sizeof(*sim->waiting));
 	rounds_create(sim);
 }
@@ -153,7 +161,7 @@ static void load_cfg(
 	}
 	cfg->imm_pct = (uint8_t)sc->load.imm_pct;
 	cfg->max_flows = 64;
-	cfg->duration_ns = sc->load.mode == SIM_STEADY ? sc->load.duration_ns : 0;
+	cfg->duration_ns = sc->load.mode == SIM_STEADY ? sc->load.duration_ns - c->start_ns : 0;
 	mrc_sched_qp_attr_default(a);
 	a->local = sim_gid(sim, sender ? c->src : c->dst);
 	a->cc = sc->cc.on && c->cls != MRC_PATTERN_BACKGROUND ? &sim->cc : NULL;
@@ -266,10 +274,32 @@ static int conn_connect(struct sim *sim, struct sim_conn *c)
 		err = mrc_load_connect(c->rx, 0, &offers[0], c->sets[1], &key);
 	free(offers);
 	if (err == MRC_OK) {
-		mrc_load_start(c->tx, 0);
+		if (sim->sc->load.mode != SIM_STEADY)
+			mrc_load_start(c->tx, 0);
 		mrc_load_start(c->rx, 0);
 	}
 	return err;
+}
+
+/* Steady: the loads of connections whose time has come. */
+static void steady_due(struct sim *sim)
+{
+	if (sim->next_start_ns > sim->now_ns)
+		return;
+	sim->next_start_ns = SIM_NEVER;
+	for (uint32_t i = 0; i < sim->nb_conns; i++) {
+		struct sim_conn *c = &sim->conns[i];
+
+		if (c->started)
+			continue;
+		if (c->start_ns > sim->now_ns) {
+			sim->next_start_ns = sim_min64(sim->next_start_ns, c->start_ns);
+			continue;
+		}
+		c->started = true;
+		mrc_load_start(c->tx, sim->now_ns);
+		sim_mark(sim, &sim->hosts[c->src]);
+	}
 }
 
 void sim_conns_create(struct sim *sim)
@@ -286,6 +316,8 @@ void sim_conns_create(struct sim *sim)
 			return;
 		}
 	}
+	if (sim->sc->load.mode == SIM_STEADY)
+		steady_due(sim);
 	for (uint32_t h = 0; h < sim->nb_hosts; h++)
 		sim_mark(sim, &sim->hosts[h]);
 }
@@ -344,7 +376,7 @@ uint64_t sim_flows_next(const struct sim *sim)
 	uint64_t next = SIM_NEVER;
 
 	if (sim->sc->load.mode == SIM_STEADY)
-		return next;
+		return sim->next_start_ns;
 	if (sim->next_flow < sim->nb_flows)
 		next = due_ns(sim, sim->next_flow);
 	for (uint32_t i = 0; i < sim->nb_waiting; i++) {
@@ -359,8 +391,10 @@ void sim_flows_due(struct sim *sim)
 {
 	uint32_t kept = 0, nb = sim->nb_waiting;
 
-	if (sim->sc->load.mode == SIM_STEADY)
+	if (sim->sc->load.mode == SIM_STEADY) {
+		steady_due(sim);
 		return;
+	}
 	for (uint32_t i = 0; i < nb; i++) {
 		if (due_ns(sim, sim->waiting[i]) <= sim->now_ns)
 			begin(sim, sim->waiting[i]);

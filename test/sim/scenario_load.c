@@ -156,6 +156,29 @@ static int barrier_check(struct mrc_ctl_ctx *ctx, const struct sim_load *load)
 	return MRC_OK;
 }
 
+/* A load that begins after the end would never be over. */
+static int steady_starts_check(struct mrc_ctl_ctx *ctx, const struct sim_load *load)
+{
+	uint64_t start_ns = load->pattern.start_ns;
+	char key[48];
+
+	if (start_ns >= load->duration_ns)
+		return mrc_ctl_fail_key(ctx, "load.start",
+			"%llu ns: the load is over by then, give less than the duration, %llu ns",
+			(unsigned long long)start_ns, (unsigned long long)load->duration_ns);
+	for (uint64_t i = 0; i < load->nb_list; i++) {
+		if (start_ns + load->list[i].start_ns < load->duration_ns)
+			continue;
+		snprintf(key, sizeof(key), "load.flows[%llu]", (unsigned long long)i);
+		return mrc_ctl_fail_key(ctx, key,
+			"starts at %llu ns: the load is over by then, give less than the duration, "
+			"%llu ns",
+			(unsigned long long)(start_ns + load->list[i].start_ns),
+			(unsigned long long)load->duration_ns);
+	}
+	return MRC_OK;
+}
+
 static int steady_check(struct mrc_ctl_ctx *ctx, const struct sim_load *load)
 {
 	if (load->mode != SIM_STEADY)
@@ -166,11 +189,14 @@ static int steady_check(struct mrc_ctl_ctx *ctx, const struct sim_load *load)
 	if (load->pattern.kind == MRC_PATTERN_ALL_REDUCE)
 		return mrc_ctl_fail_key(
 			ctx, "load.pattern", "\"all_reduce\": has steps, use mode \"flows\"");
+	if (load->pattern.arrival == MRC_PATTERN_POISSON)
+		return mrc_ctl_fail_key(ctx, "load.arrival",
+			"\"poisson\": a steady load never pauses, use mode \"flows\"");
 	if (load->warmup_ns >= load->duration_ns)
 		return mrc_ctl_fail_key(ctx, "load.warmup",
 			"%llu ns: must end before the load, give less than the duration, %llu ns",
 			(unsigned long long)load->warmup_ns, (unsigned long long)load->duration_ns);
-	return MRC_OK;
+	return steady_starts_check(ctx, load);
 }
 
 /* What the pattern itself says, and how many flows it has. */

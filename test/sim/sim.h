@@ -66,8 +66,10 @@ struct sim_conn {
 	struct mrc_load *tx, *rx;
 	struct mrc_ev_set *sets[2]; /* of the source, of the destination */
 	uint32_t own_sets;          /* bits 0 and 1: not borrowed from another connection */
-	uint64_t bytes;             /* of all its flows so far */
-	uint32_t next_arrival;      /* its first flow that has not arrived whole */
+	uint64_t start_ns;          /* steady: when its load begins */
+	bool started;
+	uint64_t bytes;        /* of all its flows so far */
+	uint32_t next_arrival; /* its first flow that has not arrived whole */
 	uint32_t last_flow;
 	uint64_t seen_bytes; /* of several queue pairs: when arrivals were looked for */
 	uint32_t next_of[2]; /* list of the source's, of the destination's connections */
@@ -141,6 +143,7 @@ struct sim {
 	struct sim_flow *flows;
 	uint32_t nb_flows, next_flow; /* flows without a dependency come in order of time */
 	uint32_t flows_begun, flows_done, flows_failed;
+	uint64_t next_start_ns; /* steady: of the connections that have not begun */
 	struct sim_pool pool;
 	uint8_t *source;
 	uint64_t source_len;

@@ -348,6 +348,32 @@ def test_repair():
         check(code == 0 and len(r["repair"]["list_ns"]) > 7, f"{r['failure']} {r['repair']}")
 
 
+def test_starts():
+    """A steady load begins when the list says; the other one has its ports alone until then."""
+    content = dict(SMALL, fabric={"planes": 1, "leaves": 1, "spines": 0, "hosts_per_leaf": 3,
+                                  "rate": "100G"},
+                   load={"mode": "steady", "pattern": "list", "duration": "1ms", "warmup": "100us",
+                         "message": "64KiB", "depth": 8, "verify": "none",
+                         "flows": [[0, 0, 2, 1], ["600us", 1, 2, 1]]}, run={"sample": "20us"})
+    content["ev"] = {"mode": "udp", "count": 1}
+    code, r = result(content, "--twice")
+    check(code == 0, r["failure"])
+    first, second = r["goodput"]["steady_per_conn"]
+    total = max(r["series"]["goodput_gbps"])
+    # 500 of 900 us alone, then half each; the other one the remaining 400 us at half the rate.
+    check(0.72 < first / total < 0.84 and 0.16 < second / total < 0.24,
+          f"{first} and {second} of {total}")
+    check(first + second < 1.01 * total, f"{first} and {second} of {total}")
+    del content["load"]["flows"][0]
+    code, r = result(content, "--twice")
+    began = next(t for t, v in zip(r["series"]["t_us"], r["series"]["goodput_gbps"]) if v > 0)
+    check(code == 0 and 600 < began <= 620, f"{r['failure']}: first bytes at {began} us")
+    # Scaled down, the run would be over before.
+    done = run(content, "--quiet", "--scale", "0.5")
+    check(done.returncode == 2 and "after the end" in done.stderr,
+          f"exit {done.returncode}: {done.stderr}")
+
+
 def test_lists():
     """Flows and sizes come from files beside the scenario."""
     def put(name, text):

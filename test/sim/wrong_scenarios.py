@@ -90,6 +90,11 @@ WRONG = [
     ('{"load": {"verify": "maybe"}}', 'load.verify'),
     ('{"load": {"mode": "steady", "duration": "1ms", "warmup": "2ms"}}', 'load.warmup'),
     ('{"load": {"mode": "steady", "duration": "1ms", "pattern": "all_reduce"}}', 'load.pattern'),
+    ('{"load": {"mode": "steady", "duration": "1ms", "arrival": "poisson", "rate_bps": 1e9}}',
+     'load.arrival'),
+    ('{"load": {"mode": "steady", "duration": "1ms", "start": "1ms"}}', 'load.start'),
+    ('{"load": {"mode": "steady", "duration": "1ms", "pattern": "list", "flows": '
+     '[[0, 0, 1, 5], ["1ms", 0, 2, 5]]}}', 'load.flows[1]'),
     ('{"load": {"rounds": 1000000, "pattern": "all_to_all"}}', 'load.rounds'),
     ('{"faults": {"kind": "loss"}}', 'faults'),
     ('{"faults": [{}]}', 'faults[0]'),
