@@ -561,6 +561,8 @@ enum req_result req_send_reask(
 bool req_complete(struct mrc_sched *s, struct mrc_sched_qp *qp, mrc_psn_t psn);
 /* Send queue index of the unfinished work request that holds psn; UINT32_MAX if none. */
 uint32_t req_find(const struct mrc_sched_qp *qp, mrc_psn_t psn);
+/* By the same rules as the three req_send_ functions. */
+enum mrc_sched_wait req_waits(const struct mrc_sched_qp *qp);
 /* Puts the QP on the lists it belongs to. */
 void req_wake(struct mrc_sched *s, struct mrc_sched_qp *qp);
 

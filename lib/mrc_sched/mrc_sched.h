@@ -491,6 +491,18 @@ struct mrc_sched_counters {
 };
 const struct mrc_sched_counters *mrc_sched_counters_get(const struct mrc_sched *sched);
 
+/* What a QP's next packet waits for. */
+enum mrc_sched_wait {
+	MRC_WAIT_NOTHING, /* there is none: nothing is posted, or the QP does not send */
+	MRC_WAIT_TURN,    /* it may leave when the host pulls */
+	MRC_WAIT_ANSWER,  /* everything posted has been sent */
+	MRC_WAIT_WINDOW,  /* beyond the receive window, or the immediates, that the peer grants */
+	MRC_WAIT_CWND,    /* the congestion window is full */
+	MRC_WAIT_PATH,    /* no plane or entropy value may be used */
+	MRC_WAIT_PAUSE,   /* the back-off between retries */
+	MRC_NB_WAITS,
+};
+
 struct mrc_sched_qp_info {
 	enum mrc_qp_state state;
 	uint32_t qpn;
@@ -508,6 +520,8 @@ struct mrc_sched_qp_info {
 	uint64_t base_rtt_ns;
 	uint32_t retry_count;
 	uint64_t lost_packets; /* taken for lost since the QP was created */
+	enum mrc_sched_wait waits_for;
+	uint64_t oldest_ns; /* when the earliest PSN that is in flight left; 0: none is */
 	mrc_psn_t next_psn, una_psn, cack_psn, max_rcv_psn;
 	uint64_t state_hash; /* over everything a peer could change; equal before and after a
 				refused packet */

@@ -45,6 +45,13 @@ static uint64_t state_hash(const struct mrc_sched *s, const struct mrc_sched_qp 
 	return hash;
 }
 
+static uint64_t oldest_ns(const struct mrc_sched *s, const struct mrc_sched_qp *qp)
+{
+	mrc_psn_t psn = sentmap_next_flying(&qp->snt, &s->sent, qp->snt.una);
+
+	return mrc_psn_eq(psn, qp->snt.next) ? 0 : sentmap_at(&qp->snt, &s->sent, psn)->sent_ns;
+}
+
 void mrc_sched_qp_query(const struct mrc_sched *s, const struct mrc_sched_qp *qp,
 	struct mrc_sched_qp_info *info_out)
 {
@@ -70,6 +77,8 @@ void mrc_sched_qp_query(const struct mrc_sched *s, const struct mrc_sched_qp *qp
 		info_out->una_psn = qp->snt.una;
 		info_out->srtt_ns = qp->srtt_ns;
 		info_out->tx_window_psns = qp->tx_window;
+		info_out->waits_for = req_waits(qp);
+		info_out->oldest_ns = oldest_ns(s, qp);
 		if (qp->flags & QPF_CC) {
 			info_out->cwnd = mrc_nscc_cwnd(&qp->cc);
 			info_out->base_rtt_ns = mrc_nscc_base_rtt(&qp->cc);

@@ -330,6 +330,28 @@ enum req_result req_send_reask(
 	return REQ_SENT;
 }
 
+enum mrc_sched_wait req_waits(const struct mrc_sched_qp *qp)
+{
+	bool lost = qp->snt.nb_lost != 0, fresh = qp->sq.cur != qp->sq.tail;
+	uint32_t full = MRC_UDP_LEN + MRC_BTH_LEN + (1u << qp->pmtu_shift) + NOMINAL_EXTRA;
+	bool open = cwnd_open(qp, full, qp->snt.book == 0);
+
+	if (qp->state != MRC_QP_RTS)
+		return MRC_WAIT_NOTHING;
+	if ((qp->flags & QPF_PARKED) != 0)
+		return MRC_WAIT_PATH;
+	if (lost && qp->pause_ns == WHEEL_NEVER)
+		return open || (qp->flags & QPF_FORCE) != 0 ? MRC_WAIT_TURN : MRC_WAIT_CWND;
+	if (!fresh && lost)
+		return MRC_WAIT_PAUSE;
+	if (!fresh)
+		return qp->sq.tail != qp->sq.head ? MRC_WAIT_ANSWER : MRC_WAIT_NOTHING;
+	if ((uint32_t)mrc_psn_diff(qp->snt.next, qp->snt.una) >= qp->tx_window ||
+		sendq_imm_closed(&qp->sq, sendq_at(&qp->sq, qp->sq.cur)))
+		return MRC_WAIT_WINDOW;
+	return open ? MRC_WAIT_TURN : MRC_WAIT_CWND;
+}
+
 /* ---- completion ---- */
 
 /* spec */

@@ -165,6 +165,8 @@ void sim_sample(struct sim *sim)
 	add_links(sim, p);
 	if (sim->sc->transport == SIM_MRC)
 		add_engines(sim, p);
+	if (sim->waits != NULL)
+		sim_waits_sample(sim);
 }
 
 void sim_series_free(struct sim *sim)
@@ -661,6 +663,8 @@ json_t *sim_result(struct sim *sim, bool ok)
 		json_object_set_new(out, "lost_per_qp", loss_json(sim));
 		if (sim->repair != NULL)
 			json_object_set_new(out, "repair", sim_repair_result(sim));
+		if (sim->waits != NULL)
+			json_object_set_new(out, "waits", sim_waits_result(sim));
 	} else {
 		json_object_set_new(out, "rc", rc_result(sim));
 	}

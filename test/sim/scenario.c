@@ -488,6 +488,7 @@ static const struct mrc_ctl_field run_fields[] = {
 	TIME("sample", struct sim_run, sample_ns),
 	MRC_CTL_UINT("check_every", struct sim_run, check_every, 0, 0),
 	MRC_CTL_BOOL("repair", struct sim_run, repair),
+	MRC_CTL_BOOL("waits", struct sim_run, waits),
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table run_table = {run_fields, sizeof(struct sim_run), NULL};

@@ -181,6 +181,7 @@ struct sim_run {
 	uint64_t sample_ns; /* 0: no time series */
 	uint32_t check_every;
 	bool repair; /* measure how long lost packets are missing */
+	bool waits;  /* count what queue pairs wait for */
 };
 
 struct scenario {

@@ -318,6 +318,17 @@ static int rc_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
 	if (sc->churn.every_ns != 0)
 		return mrc_ctl_fail_key(
 			ctx, "churn", "transport \"rc\" has no queue pairs to renew, leave it out");
+	if (sc->run.waits)
+		return mrc_ctl_fail_key(ctx, "run.waits",
+			"true: transport \"rc\" does not tell what it waits for, leave it out");
+	return MRC_OK;
+}
+
+static int waits_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc)
+{
+	if (sc->run.waits && sc->run.sample_ns == 0)
+		return mrc_ctl_fail_key(
+			ctx, "run.waits", "true: is counted at every sample, give run.sample");
 	return MRC_OK;
 }
 
@@ -350,6 +361,8 @@ int scenario_check(struct mrc_ctl_ctx *ctx, void *obj)
 		err = ev_check(ctx, sc);
 	if (err == MRC_OK)
 		err = rc_check(ctx, sc);
+	if (err == MRC_OK)
+		err = waits_check(ctx, sc);
 	if (err == MRC_OK)
 		err = cc_check(ctx, sc);
 	if (err == MRC_OK)

@@ -142,6 +142,8 @@ struct sim *sim_create(struct scenario *sc, const struct sim_opts *opts)
 	sim->scratch = sim_alloc(65536 + 64);
 	if (sc->run.repair)
 		sim_repair_create(sim);
+	if (sc->run.waits)
+		sim_waits_create(sim);
 	sim->next_sample_ns = sc->run.sample_ns != 0 ? sc->run.sample_ns : SIM_NEVER;
 	sim->next_bin_ns = SIM_BIN_NS;
 	sim->next_mark_ns = sc->load.mode == SIM_STEADY ? sc->load.warmup_ns : SIM_NEVER;
@@ -199,6 +201,7 @@ void sim_destroy(struct sim *sim)
 	if (sim->rc != NULL)
 		rc_destroy(sim);
 	sim_repair_destroy(sim);
+	free(sim->waits);
 	for (uint32_t i = 0; i < sim->nb_hosts; i++) {
 		for (uint32_t w = 0; w < SIM_MAX_WORKERS; w++)
 			mrc_sched_destroy(sim->hosts[i].sched[w]);

@@ -129,6 +129,7 @@ struct sim_storm;  /* storm.c */
 struct sim_record; /* capture.c */
 struct rc;         /* rc.c */
 struct repair;     /* repair.c */
+struct waits;      /* waits.c */
 
 struct sim {
 	struct scenario *sc;
@@ -179,6 +180,7 @@ struct sim {
 	struct rc *rc;
 	struct sim_churn *churn;
 	struct repair *repair; /* NULL: not asked for */
+	struct waits *waits;   /* the same */
 	struct sim_storm *storm;
 	FILE *pcap, *trace;
 	bool trace_json;
@@ -361,6 +363,11 @@ void sim_repair_destroy(struct sim *sim);
 void sim_repair_left(struct sim_host *h, const struct mrc_fabric_pkt *pkt);
 void sim_repair_came(struct sim_host *h, const struct mrc_fabric_pkt *pkt);
 json_t *sim_repair_result(struct sim *sim);
+
+/* ---- waits.c: what queue pairs wait for (run.waits) */
+void sim_waits_create(struct sim *sim);
+void sim_waits_sample(struct sim *sim);
+json_t *sim_waits_result(const struct sim *sim);
 
 /* ---- progress.c */
 void sim_progress(struct sim *sim);

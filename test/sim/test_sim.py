@@ -374,6 +374,40 @@ def test_starts():
           f"exit {done.returncode}: {done.stderr}")
 
 
+def test_waits():
+    """What queue pairs wait for fits what was done to them, and takes nothing from the run."""
+    def waits(**more):
+        content = dict(SMALL, fabric={"planes": 2, "leaves": 2, "spines": 2, "hosts_per_leaf": 2,
+                                      "rate": "100G", "forward": "srv6"},
+                       ev={"mode": "srv6", "count": 4},
+                       load={"pattern": "pair", "second": 2, "bytes": "4MiB", "message": "1MiB",
+                             "depth": 4}, run={"sample": "1us", "waits": True})
+        for key, value in more.items():
+            content[key] = {**content.get(key, {}), **value} if isinstance(value, dict) else value
+        code, r = result(content, "--twice")
+        check(code == 0, r["failure"])
+        w = r.pop("waits")
+        content["run"]["waits"] = False
+        check(result(content)[1]["hash"] == r["hash"], "counting changes the run")
+        samples, qps = w.pop("samples"), w.pop("qps")
+        check(qps == 1 and abs(sum(w.values()) - samples) < 1e-6, f"{w}, {samples} samples")
+        return w
+
+    clean = waits()
+    check(clean["timer"] == clean["paths"] == clean["idle"] == 0 < clean["answer"], f"{clean}")
+    narrow = waits(host={"mpr": 1}, fabric={"delay": "10us"}, cc={"on": False})
+    check(max(narrow, key=narrow.get) == "window", f"{narrow}")
+    slow = waits(cc={"max_cwnd": "64KiB"})
+    check(max(slow, key=slow.get) == "congestion", f"{slow}")
+    # The last packets and all copies are lost for so long.
+    silent = waits(faults=[{"kind": "silent_discard", "at": "30us", "for": "2ms"}],
+                   load={"bytes": "1MiB"})
+    check(silent["timer"] > 1000, f"{silent}")
+    # No port for 300 us.
+    cut = waits(faults=[{"kind": "carrier", "at": "60us", "for": "300us", "host": 0}])
+    check(290 < cut["paths"] < 400, f"{cut}")
+
+
 def test_lists():
     """Flows and sizes come from files beside the scenario."""
     def put(name, text):

@@ -296,7 +296,57 @@ static void no_credit_leaks(void **state)
 	pair_destroy(p);
 }
 
+static enum mrc_sched_wait waits_for(struct pair *p)
+{
+	return pair_query(p, PAIR_A, 0).waits_for;
+}
+
+/* What a QP says that its next packet waits for: each reason, and that it ends. */
+static void why_it_waits(void **state)
+{
+	static struct mrc_nscc_cfg window;
+	struct pair_cfg cfg;
+	struct pair *p;
+
+	for (int congestion = 0; congestion < 2; congestion++) {
+		pair_test_cfg(&cfg, "why_it_waits", 47);
+		mrc_nscc_cfg_default(&window, 20000000000, 12000, 1024 + 100, true);
+		cfg.cc = congestion ? &window : NULL;
+		cfg.mpr = 1;
+		cfg.timeout = 10; /* a millisecond */
+		p = pair_create(&cfg);
+		PAIR_EQ(p, waits_for(p), MRC_WAIT_NOTHING);
+		PAIR_EQ(p, pair_query(p, PAIR_A, 0).oldest_ns, 0);
+		pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A});
+		pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 3 * 1024});
+		PAIR_EQ(p, waits_for(p), MRC_WAIT_TURN);
+		pair_run(p, 20 * PAIR_US);
+		PAIR_EQ(p, waits_for(p), MRC_WAIT_ANSWER);
+		assert_true(pair_query(p, PAIR_A, 0).oldest_ns >= cfg.start_ns);
+		pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 200 * 1024});
+		pair_run(p, 200 * PAIR_US);
+		PAIR_EQ(p, waits_for(p), congestion ? MRC_WAIT_CWND : MRC_WAIT_WINDOW);
+		pair_faults_clear(p);
+		pair_finish(p, PAIR_S);
+		PAIR_EQ(p, waits_for(p), MRC_WAIT_NOTHING);
+		PAIR_EQ(p, pair_query(p, PAIR_A, 0).oldest_ns, 0);
+		pair_destroy(p);
+	}
+	pair_test_cfg(&cfg, "why_it_waits", 48);
+	p = pair_create(&cfg);
+	for (uint32_t plane = 0; plane < cfg.nb_planes; plane++)
+		pair_plane(p, PAIR_A, plane, false);
+	pair_post(p, PAIR_A, 0, &(struct pair_wr){.len = 1024});
+	pair_run(p, PAIR_US);
+	PAIR_EQ(p, waits_for(p), MRC_WAIT_PATH);
+	pair_plane(p, PAIR_A, 1, true);
+	pair_finish(p, PAIR_S);
+	PAIR_EQ(p, waits_for(p), MRC_WAIT_NOTHING);
+	pair_destroy(p);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(why_it_waits),
 	cmocka_unit_test(window_is_exact),
 	cmocka_unit_test(wraps),
 	cmocka_unit_test(message_numbers_wrap),
