@@ -67,8 +67,8 @@ struct list {
 struct ser_memo {
 	uint64_t rate_bps;
 	uint64_t rem; /* 1/rate parts of a nanosecond beyond ns */
+	uint64_t ns;  /* a slow link takes minutes for a packet */
 	uint32_t len; /* 0: free */
-	uint32_t ns;
 };
 
 /*

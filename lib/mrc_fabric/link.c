@@ -103,8 +103,8 @@ static const struct ser_memo *memo_of(struct mrc_fabric *f, uint64_t rate_bps, u
 
 		*memo = (struct ser_memo){.rate_bps = rate_bps,
 			.rem = parts % rate_bps,
-			.len = bytes,
-			.ns = (uint32_t)(parts / rate_bps)};
+			.ns = parts / rate_bps,
+			.len = bytes};
 	}
 	return memo;
 }

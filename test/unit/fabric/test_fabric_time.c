@@ -133,6 +133,17 @@ static void fractions_add_up(void **state)
 	kit_done(&kit);
 }
 
+static void a_slow_link_takes_its_time(void **state)
+{
+	/* 1250 bytes at 1 kb/s are 10 s: more nanoseconds than 32 bits hold. */
+	struct kit_pkt near = {.dst = 1, .payload_len = 1250 - HEAD};
+
+	cfg.links[MRC_FABRIC_HOST_DOWN].rate_bps = 1000;
+	kit_create(&kit, &cfg);
+	assert_int_equal(arrival(&near, 0, 1), 1100 + 10000000000u + 1000);
+	kit_done(&kit);
+}
+
 static void control_overtakes_data(void **state)
 {
 	struct kit_pkt data = {.dst = 1, .payload_len = 1250 - HEAD};
@@ -252,6 +263,7 @@ int main(void)
 		cmocka_unit_test_setup(infinite_rate_and_no_delay, setup),
 		cmocka_unit_test_setup(virtual_payload_takes_time, setup),
 		cmocka_unit_test_setup(fractions_add_up, setup),
+		cmocka_unit_test_setup(a_slow_link_takes_its_time, setup),
 		cmocka_unit_test_setup(control_overtakes_data, setup),
 		cmocka_unit_test_setup(backlog_is_what_waits, setup),
 		cmocka_unit_test_setup(queue_area_is_the_integral, setup),
