@@ -57,6 +57,7 @@ static int fabric_create(
 	fabric.switch_ns = fc->switch_ns;
 	fabric.forward = fc->forward;
 	fabric.srv6_decap = fc->srv6_decap;
+	fabric.live = true;
 	fabric.max_packets = fc->max_packets;
 	fabric.max_faults = MRC_CFG_MAX_EVENTS;
 	fabric.seed = fc->seed ? fc->seed : env->random64(env->ctx);

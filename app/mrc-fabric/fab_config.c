@@ -452,6 +452,7 @@ int mrc_fab_cfg_fabric(const struct mrc_fab_cfg *cfg, const struct mrc_env *env,
 	fabric.srv6_spine_base = (uint16_t)shape->srv6_spine;
 	fabric.srv6_host_base = (uint16_t)shape->srv6_host;
 	fabric.srv6_decap = shape->srv6_decap;
+	fabric.live = true;
 	for (uint32_t p = 0; p < shape->nb_srv6_blocks; p++)
 		fabric.srv6_block[p] = shape->srv6_blocks[p];
 	fabric.reroute = shape->reroute;

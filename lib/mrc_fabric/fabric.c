@@ -278,6 +278,7 @@ uint32_t mrc_fabric_run(struct mrc_fabric *fabric, uint64_t now_ns, uint32_t max
 	struct ahead a = {.head = 0, .tail = 0};
 	uint32_t n = 0;
 
+	fabric->run_ns = now_ns;
 	while (n < max_events) {
 		uint32_t left = max_events - n, node;
 

@@ -168,7 +168,7 @@ struct mrc_fabric {
 	struct wheel wheel;
 	struct ser_memo memo[NB_MEMOS];
 	uint32_t fault_node; /* first wheel node of the faults */
-	uint64_t now_ns;
+	uint64_t run_ns;     /* how far the last mrc_fabric_run was told to go */
 	struct mrc_fabric_totals tot;
 	uint64_t other_drops; /* drops that belong to no link */
 	struct block blocks[MAX_BLOCKS];

@@ -341,6 +341,17 @@ static void flap(struct mrc_fabric *f, struct fault *fault, uint64_t now_ns)
 		note_hit(fault, now_ns);
 }
 
+/* The flap's next change after now_ns; live, whole periods that are over already are left out. */
+static uint64_t flap_next(const struct mrc_fabric *f, const struct fault *fault, uint64_t now_ns)
+{
+	const uint64_t period = fault->cfg.param + fault->cfg.spread;
+	const uint64_t at_ns = now_ns + (fault->phase_down ? fault->cfg.param : fault->cfg.spread);
+
+	if (!f->cfg.live || at_ns >= f->run_ns)
+		return at_ns;
+	return at_ns + (f->run_ns - at_ns) / period * period;
+}
+
 static void schedule(struct mrc_fabric *f, const struct fault *fault, uint64_t now_ns)
 {
 	uint32_t node = f->fault_node + (uint32_t)(fault - f->faults);
@@ -351,9 +362,9 @@ static void schedule(struct mrc_fabric *f, const struct fault *fault, uint64_t n
 			return;
 		at_ns = fault->cfg.start_ns;
 	} else if (fault->cfg.kind == MRC_FABRIC_FLAP) {
-		uint64_t phase = fault->phase_down ? fault->cfg.param : fault->cfg.spread;
+		const uint64_t next_ns = flap_next(f, fault, now_ns);
 
-		at_ns = now_ns + phase < at_ns ? now_ns + phase : at_ns;
+		at_ns = next_ns < at_ns ? next_ns : at_ns;
 	}
 	if (at_ns != UINT64_MAX)
 		mrc_fabric_wheel_add(&f->wheel, node, at_ns);

@@ -430,15 +430,73 @@ static void say_carrier(struct mrc_fabric *f, const struct link *l)
 	f->carrier.tail = index;
 }
 
+/* What the wire's last packet in order gains when the transmitter ends with it shift_ns sooner. A
+ * packet that left before cannot arrive so late that the bound touches it. */
+static void arrival_hasten(struct mrc_fabric *f, struct link *l, uint64_t shift_ns)
+{
+	uint64_t soonest_ns = l->busy_ns + l->delay_ns;
+	struct pkt *last = NULL;
+	uint64_t before_ns = 0;
+
+	if (l->cls != MRC_FABRIC_HOST_DOWN)
+		soonest_ns += f->cfg.switch_ns;
+	for (uint32_t i = l->wire.head; i != NONE; i = f->pkts[i].next) {
+		if (f->pkts[i].at_ns > l->fifo_ns)
+			break;
+		before_ns = last != NULL ? last->at_ns : 0;
+		last = &f->pkts[i];
+	}
+	if (last == NULL || last->at_ns != l->fifo_ns || last->at_ns <= soonest_ns)
+		return;
+	if (soonest_ns < before_ns)
+		soonest_ns = before_ns;
+	last->at_ns = last->at_ns > soonest_ns + shift_ns ? last->at_ns - shift_ns : soonest_ns;
+	l->fifo_ns = last->at_ns;
+	if (l->wire.tail == pkt_index(f, last))
+		l->wire_tail_ns = last->at_ns;
+	arm_arrival(f, l);
+}
+
+/* Live, the rest of the packet on the transmitter goes out at a rate that is higher now: nobody
+ * waits for hours because a link had a bit a second for a moment. */
+static void service_hasten(struct mrc_fabric *f, struct link *l, uint64_t old_bps, uint64_t now_ns)
+{
+	const uint32_t node = 2 * link_number(f, l);
+	unsigned __int128 parts;
+	uint64_t left_ns, now_left_ns = 0;
+
+	/* Cut through, the next link may wait for this packet's tail already. */
+	if (!f->cfg.live || f->cfg.cut_through || l->busy_ns <= now_ns)
+		return;
+	left_ns = l->busy_ns - now_ns;
+	parts = (unsigned __int128)left_ns * old_bps;
+	if (l->rate_bps > old_bps)
+		now_left_ns = (uint64_t)((parts + l->rate_bps - 1) / l->rate_bps);
+	else if (l->rate_bps != 0)
+		return;
+	if (now_left_ns >= left_ns)
+		return;
+	l->busy_ns = now_ns + now_left_ns;
+	l->queue_area -= (uint64_t)l->serving_len * (left_ns - now_left_ns);
+	if (mrc_fabric_wheel_has(&f->wheel, node)) {
+		mrc_fabric_wheel_remove(&f->wheel, node);
+		arm_tx(f, l);
+	}
+	arrival_hasten(f, l, left_ns - now_left_ns);
+}
+
 void mrc_fabric_link_update(struct mrc_fabric *f, struct link *l, uint64_t now_ns)
 {
 	bool up = l->admin_up && l->down_refs == 0;
 	uint64_t rate_bps = mrc_fabric_fault_rate(f, l);
 
 	if (rate_bps != l->rate_bps) {
+		const uint64_t old_bps = l->rate_bps;
+
 		/* The packet on the transmitter ends as begun; parts of the old rate are void. */
 		l->rate_bps = rate_bps;
 		l->busy_rem = 0;
+		service_hasten(f, l, old_bps, now_ns);
 	}
 	if (up == l->up)
 		return;
