@@ -114,13 +114,15 @@ static int shared_make(struct mrc_perf_host *host, const char *sync, char *reaso
 		close(fd);
 	if (mem == MAP_FAILED)
 		return mrc_refuse(reason, "no memory to share: %s", strerror(errno));
-	host->shared = mem;
 	/* A side opens the file before it answers the other one, which is ready only after that. */
-	if (atomic_load(&host->shared->nb_ready) != 0)
+	if (atomic_load(&((struct mrc_perf_shared *)mem)->nb_ready) != 0) {
+		munmap(mem, len);
 		return mrc_refuse(reason,
 			"--sync %s: left over from an earlier run; remove it and start both sides "
 			"again",
 			sync);
+	}
+	host->shared = mem;
 	return MRC_OK;
 }
 

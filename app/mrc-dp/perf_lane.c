@@ -253,18 +253,29 @@ static void phase_turn(struct mrc_perf_lane *lane, enum mrc_window_phase phase, 
 	}
 }
 
-/* Until both sides are there, the worker resolves its peer. */
-static void start_wait(struct mrc_perf_lane *lane)
+/* A signal to one side ends all of them, so that none measures alone. */
+static bool is_stopped(const struct mrc_perf_lane *lane)
 {
-	uint64_t start;
+	if (unlikely(*lane->stop != 0))
+		atomic_store_explicit(&lane->shared->stop, 1, memory_order_relaxed);
+	return atomic_load_explicit(&lane->shared->stop, memory_order_relaxed) != 0;
+}
+
+/* Until both sides are there, the worker resolves its peer. False: they do not come. */
+static bool start_wait(struct mrc_perf_lane *lane)
+{
+	uint64_t start, end = rte_rdtsc() + rte_get_tsc_hz() * MRC_PERF_PEER_SECONDS;
 
 	loads_hold(lane, lane->sender);
 	while ((start = atomic_load_explicit(&lane->shared->start_tsc, memory_order_acquire)) ==
 		0) {
+		if (is_stopped(lane) || rte_rdtsc() >= end)
+			return false;
 		mrc_grace_turn();
 		mrc_worker_poll(lane->worker);
 	}
 	lane->plan.start = start;
+	return true;
 }
 
 /* Notes a turn that took long. */
@@ -278,9 +289,10 @@ static uint64_t turn_begin(struct mrc_perf_lane *lane)
 	return tsc;
 }
 
-void mrc_perf_lane_run(struct mrc_perf_lane *lane)
+bool mrc_perf_lane_run(struct mrc_perf_lane *lane)
 {
 	enum mrc_window_phase phase = MRC_WINDOW_WAIT;
+	bool begun, stopped = false;
 	uint64_t change = 0;
 	uint32_t index = 0;
 
@@ -288,9 +300,9 @@ void mrc_perf_lane_run(struct mrc_perf_lane *lane)
 	lane->ns_per_tick = 1e9 / (double)rte_get_tsc_hz();
 	lane->stall_limit = rte_get_tsc_hz() / 1000000 * STALL_US;
 	mrc_grace_enter();
-	start_wait(lane);
+	begun = start_wait(lane);
 	lane->last_tsc = rte_rdtsc();
-	while (phase != MRC_WINDOW_END) {
+	while (begun && phase != MRC_WINDOW_END && !(stopped = is_stopped(lane))) {
 		uint64_t tsc = turn_begin(lane);
 
 		mrc_grace_turn();
@@ -305,4 +317,5 @@ void mrc_perf_lane_run(struct mrc_perf_lane *lane)
 	loads_hold(lane, false);
 	mrc_raw_lane_drain(&lane->raw);
 	mrc_grace_leave();
+	return begun && !stopped;
 }

@@ -6,6 +6,7 @@
 #ifndef MRC_APP_PERF_LANE_H
 #define MRC_APP_PERF_LANE_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,12 +26,14 @@ enum mrc_perf_mode {
 
 enum {
 	MRC_PERF_WINDOWS = 512,
+	MRC_PERF_PEER_SECONDS = 20, /* how long a side waits for the other one */
 };
 
 /* What the two threads share; in a file that both map when they are two processes. */
 struct mrc_perf_shared {
 	_Atomic uint32_t nb_ready, nb_done;  /* sides */
 	_Atomic uint64_t start_tsc;          /* 0: not agreed yet */
+	_Atomic uint32_t stop;               /* a signal came to one of the sides */
 	_Alignas(128) _Atomic uint32_t ball; /* of the canary: even = the sender's turn */
 	char pad[128];
 };
@@ -56,6 +59,7 @@ struct mrc_perf_lane {
 	struct mrc_raw_lane raw;
 	struct mrc_window_plan plan;
 	struct mrc_perf_shared *shared;
+	const volatile sig_atomic_t *stop; /* not 0: a signal came to this process */
 	bool sender;
 	double ns_per_tick;
 	uint32_t nb_loads; /* of the worker, while it is told of none */
@@ -73,7 +77,8 @@ const char *mrc_perf_mode_name(enum mrc_perf_mode mode);
 /* False when there is no such mode. */
 bool mrc_perf_mode_parse(const char *text, enum mrc_perf_mode *mode_out);
 
-/* Follows the plan to its end. plan.start is set from shared->start_tsc, for which it waits. */
-void mrc_perf_lane_run(struct mrc_perf_lane *lane);
+/* Follows the plan to its end, or until a signal comes to any side. plan.start is set from
+ * shared->start_tsc, for which it waits. False: never begun, or ended by a signal. */
+bool mrc_perf_lane_run(struct mrc_perf_lane *lane);
 
 #endif

@@ -164,6 +164,22 @@ def only_json(text):
     return json.loads(text)
 
 
+def _keys(document, free):
+    if isinstance(document, list):
+        return set().union(*(_keys(item, free) for item in document))
+    if not isinstance(document, dict):
+        return set()
+    inner = set().union(*(_keys(value, free) for key, value in document.items() if key not in free))
+    return inner | set(document)
+
+
+def documented(document, page, free=()):
+    """Every key of a JSON output stands on the page. free: keys whose objects count by name."""
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        words = set(re.findall(r"\w+", file.read().replace("\\_", "_")))
+    equal(sorted(_keys(document, free) - words), [], f"keys that {page} does not name")
+
+
 def equal(got, want, what=""):
     if got != want:
         raise AssertionError(f"{what}: {got!r} instead of {want!r}")

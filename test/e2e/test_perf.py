@@ -4,10 +4,12 @@
 how fast they are."""
 import json
 import os
+import signal
 import sys
 import tempfile
 
-from common import BUILD, MRC_DP, ROOT, Skip, TooSlow, case, equal, long_enough, main, run, true, write_json
+from common import (BUILD, MRC_DP, ROOT, Process, Skip, TooSlow, case, documented, equal, long_enough, main, run,
+                    true, wait_until, write_json)
 
 sys.path.insert(0, os.path.join(ROOT, "perf"))
 import pairs  # noqa: E402
@@ -83,23 +85,89 @@ def test_round_trips():
     long_enough(round_trips, *LENGTHS_MS)
 
 
+def ring_file(scratch):
+    return write_json(scratch, "ring.json", {
+        "endpoints": [{"name": name, "address": f"fd00::{i + 1}",
+                       "planes": [{"device": "direct"}]} for i, name in enumerate("ab")]})
+
+
 @case
 def test_raw_command_prints_a_table():
     with tempfile.TemporaryDirectory() as scratch:
-        path = write_json(scratch, "ring.json", {
-            "endpoints": [{"name": name, "address": f"fd00::{i + 1}",
-                           "planes": [{"device": "direct"}]} for i, name in enumerate("ab")]})
+        path = ring_file(scratch)
         out = run([MRC_DP, "raw", "-c", path, "--windows", "4", "--run", "20ms"])
         equal(out.code, 0)
         for mode in ("raw-io", "raw-copy", "raw-icrc", "raw-ping"):
             equal(out.out.count(mode + " "), 2)
+        out = run([MRC_DP, "perf", "-c", path, "--windows", "2", "--run", "20ms", "--json"])
+        documented(json.loads(out.out), "doc/userguide.md")
+
+
+@case
+def test_a_signal_ends_a_measurement():
+    """Long before its 8 hours are over, and with nothing that could be taken for a result."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [MRC_DP, "raw", "-c", ring_file(scratch), "--windows", "512", "--run", "60s"]
+        with Process(command) as child:
+            wait_until("two lanes run", lambda: len(os.listdir(f"/proc/{child.child.pid}/task")) > 2)
+            child.child.send_signal(signal.SIGINT)
+            equal(child.wait(), 4)
+            true("interrupted" in child.text(), child.text())
+            equal(child.text("out"), "")
+
+
+def two_sides(scratch, syncs):
+    """Exit codes of both sides of a measurement over memif, what they said, and the files left."""
+    if len(os.sched_getaffinity(0)) < 2:
+        raise Skip("needs two CPUs")
+    codes, texts, files = [], [], []
+    for index, (role, work, oob) in enumerate((("server", "responder", "listen"),
+                                               ("client", "requester", "connect"))):
+        files.append(write_json(scratch, f"{role}.json", {
+            "lcores": str(sorted(os.sched_getaffinity(0))[index]),
+            "endpoints": [{"name": role, "address": f"fd00::{index}", "planes": [
+                {"device": f"net_memif0,role={role},id=0,socket={scratch}/memif,socket-abstract=no"}]}],
+            "pmtu": 1024, "workload": {"role": work}, "oob": {oob: f"unix:{scratch}/oob"}}))
+    paths = [os.path.join(scratch, sync) for sync in syncs]
+    words = ["--windows", "2", "--run", "20ms"]
+    with Process([MRC_DP, "raw", "-c", files[0], "--sync", paths[0], *words]) as first, \
+            Process([MRC_DP, "raw", "-c", files[1], "--sync", paths[1], *words]) as second:
+        for side in (first, second):
+            codes.append(side.wait())
+            texts.append(side.text())
+    return codes, texts, [path for path in paths if os.path.exists(path)]
+
+
+@case
+def test_two_sides_meet_in_a_file():
+    """It is gone once both have it, so that the same command works again."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for _ in range(2):
+            codes, texts, left = two_sides(scratch, ("sync", "sync"))
+            equal(codes, [0, 0], texts)
+            equal(left, [])
+
+
+@case
+def test_two_sides_with_two_files_do_not_wait_for_ever():
+    with tempfile.TemporaryDirectory() as scratch:
+        codes, texts, left = two_sides(scratch, ("one", "two"))
+        equal(codes, [1, 1], texts)
+        true(all("both need the same file" in text for text in texts), texts)
+        equal(left, [])
 
 
 @case
 def test_wrong_usage():
     out = run([MRC_DP, "perf"])
     equal(out.code, 2)
-    true("usage: mrc-dp perf" in out.err, out.err)
+    true("-c FILE is missing" in out.err, out.err)
+    for words, reason in ((("--windows", "0"), "--windows 0: want a number from 1 to 512"),
+                          (("--run", "1"), "--run 1: want a time"), (("--modes", "mrc,x"), "want up to 8 of"),
+                          (("--run",), "--run wants a value"), (("--bogus",), "--bogus is no option")):
+        out = run([MRC_DP, "raw", "-c", "config", *words])
+        equal(out.code, 2)
+        true(reason in out.err and len(out.err.splitlines()) == 1, out.err)
     with tempfile.TemporaryDirectory() as scratch:
         path = write_json(scratch, "fabric.json", {
             "endpoints": [{"name": name, "address": f"fd00::{i + 1}",
@@ -108,8 +176,6 @@ def test_wrong_usage():
         out = run([MRC_DP, "perf", "-c", path])
         equal(out.code, 1)
         true("fabric.json" in out.err and "device" in out.err, out.err)
-        out = run([MRC_DP, "perf", "-c", path, "--windows", "0"])
-        equal(out.code, 2)
         path = os.path.join(ROOT, "config", "memif-a.json")
         out = run([MRC_DP, "raw", "-c", path])
         equal(out.code, 1)
@@ -127,6 +193,7 @@ def test_doctor():
     out = run([MRC_DP, "doctor", "--json"])
     report = json.loads(out.out)
     equal(out.code, 1 if report["verdict"] == "FAIL" else 0)
+    documented(report, "doc/userguide.md")
     topics = {check["topic"] for check in report["checks"]}
     true({"cpus", "isolation", "memory", "rights"} <= topics, topics)
     with tempfile.TemporaryDirectory() as scratch:
