@@ -7,6 +7,8 @@
 
 #include <openssl/evp.h>
 
+#include "figure.h"
+
 int mrc_sha256(const uint8_t *mem, uint64_t len, char *hex_out)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
@@ -66,9 +68,11 @@ static void load_add(struct mrc_outcome *out, const struct mrc_load *load)
 	mrc_load_result(load, &result);
 	out->tx_messages += result.tx_messages;
 	out->tx_bytes += result.tx_bytes;
-	for (uint32_t s = 1; s <= MRC_WC_FATAL_ERR; s++)
+	result.tx_errors[0] = result.post_errors;
+	for (uint32_t s = 0; s <= MRC_WC_FATAL_ERR; s++) {
+		out->wr_status[s] += result.tx_errors[s];
 		out->wr_errors += result.tx_errors[s];
-	out->wr_errors += result.post_errors;
+	}
 	if (result.latency)
 		mrc_hist_merge(&out->latency, result.latency);
 	seconds = (double)(result.last_tx_ns - result.first_tx_ns) * 1e-9;
@@ -164,29 +168,26 @@ bool mrc_outcome_good(const struct mrc_outcome *o)
 /* ---- text
  * ---------------------------------------------------------------------------------------- */
 
-static const char *size_text(uint64_t len, char *buf, size_t room)
+/* How a request failed, in the words of its completion. */
+static const char *failure_name(uint32_t status)
 {
-	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-	double value = (double)len;
-	int unit = 0;
-
-	while (value >= 1000 && unit < 4) {
-		value /= 1000;
-		unit++;
-	}
-	snprintf(buf, room, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
-	return buf;
+	return status ? mrc_wc_status_name((enum mrc_wc_status)status) : "refused when posted";
 }
 
-static const char *time_text(uint64_t ns, char *buf, size_t room)
+static void errors_print(const struct mrc_outcome *o, FILE *out)
 {
-	if (ns < 10000)
-		snprintf(buf, room, "%" PRIu64 " ns", ns);
-	else if (ns < 10000000)
-		snprintf(buf, room, "%.1f us", (double)ns / 1e3);
-	else
-		snprintf(buf, room, "%.1f ms", (double)ns / 1e6);
-	return buf;
+	const char *before = "                 ";
+
+	fprintf(out, "  errors         %" PRIu64 " QP errors, %" PRIu64 " failed requests\n",
+		o->qp_errors, o->wr_errors);
+	if (o->wr_errors == 0)
+		return;
+	for (uint32_t s = 0; s <= MRC_WC_FATAL_ERR; s++)
+		if (o->wr_status[s]) {
+			fprintf(out, "%s%s %" PRIu64, before, failure_name(s), o->wr_status[s]);
+			before = ", ";
+		}
+	fputc('\n', out);
 }
 
 /* The planes of a process that only receives. */
@@ -250,11 +251,11 @@ static void latency_print(const struct mrc_outcome *o, FILE *out)
 	fprintf(out,
 		"  message time   median %s, 99%% %s, 99.9%% %s\n"
 		"                 min %s, max %s; from post to completion\n",
-		time_text(mrc_hist_quantile(&o->latency, 0.5), text[1], sizeof(text[1])),
-		time_text(mrc_hist_quantile(&o->latency, 0.99), text[2], sizeof(text[2])),
-		time_text(mrc_hist_quantile(&o->latency, 0.999), text[3], sizeof(text[3])),
-		time_text(o->latency.min, text[0], sizeof(text[0])),
-		time_text(o->latency.max, text[4], sizeof(text[4])));
+		mrc_figure_time(mrc_hist_quantile(&o->latency, 0.5), text[1], sizeof(text[1])),
+		mrc_figure_time(mrc_hist_quantile(&o->latency, 0.99), text[2], sizeof(text[2])),
+		mrc_figure_time(mrc_hist_quantile(&o->latency, 0.999), text[3], sizeof(text[3])),
+		mrc_figure_time(o->latency.min, text[0], sizeof(text[0])),
+		mrc_figure_time(o->latency.max, text[4], sizeof(text[4])));
 }
 
 static void file_print(const struct mrc_outcome *o, FILE *out)
@@ -289,23 +290,25 @@ static void recovery_print(const struct mrc_outcome *o, FILE *out)
 
 void mrc_outcome_print(const struct mrc_outcome *o, FILE *out)
 {
-	char text[64];
+	char text[64], seconds[32];
 
 	fputc('\n', out);
+	snprintf(seconds, sizeof(seconds), "%.2f s", o->seconds);
+	if (o->seconds < 0.1)
+		mrc_figure_time((uint64_t)(o->seconds * 1e9), seconds, sizeof(seconds));
 	if (o->has_sender)
-		fprintf(out, "  goodput        %.3f Gb/s over %.2f s: %s in %" PRIu64 " messages\n",
-			o->goodput_gbps, o->seconds, size_text(o->tx_bytes, text, sizeof(text)),
+		fprintf(out, "  goodput        %.3f Gb/s over %s: %s in %" PRIu64 " messages\n",
+			o->goodput_gbps, seconds, mrc_figure_size(o->tx_bytes, text, sizeof(text)),
 			o->tx_messages);
 	else
 		fprintf(out, "  received       %s in %" PRIu64 " messages\n",
-			size_text(o->found.bytes, text, sizeof(text)), o->found.messages);
+			mrc_figure_size(o->found.bytes, text, sizeof(text)), o->found.messages);
 	if (o->found_known)
 		fprintf(out, "  verified       %" PRIu64 " bytes, %" PRIu64 " corrupt\n",
 			o->found.bytes_verified, o->found.bytes_corrupt);
 	else
 		fprintf(out, "  verified       unknown, the peer did not report\n");
-	fprintf(out, "  errors         %" PRIu64 " QP errors, %" PRIu64 " failed requests\n",
-		o->qp_errors, o->wr_errors);
+	errors_print(o, out);
 	if (o->has_sender)
 		recovery_print(o, out);
 	latency_print(o, out);
@@ -360,6 +363,27 @@ static json_t *drops_json(const struct mrc_outcome *o)
 	return drops;
 }
 
+/* A name in lower case with '_' for blanks. */
+static void key_set(json_t *object, const char *name, uint64_t value)
+{
+	char key[40];
+
+	snprintf(key, sizeof(key), "%s", name);
+	for (char *c = key; *c; c++)
+		*c = (char)(*c == ' ' ? '_' : tolower((unsigned char)*c));
+	json_object_set_new(object, key, number(value));
+}
+
+static json_t *failures_json(const struct mrc_outcome *o)
+{
+	json_t *failures = json_object();
+
+	for (uint32_t s = 0; s <= MRC_WC_FATAL_ERR; s++)
+		if (o->wr_status[s])
+			key_set(failures, failure_name(s), o->wr_status[s]);
+	return failures;
+}
+
 static json_t *latency_json(const struct mrc_hist *hist)
 {
 	if (hist->count == 0)
@@ -401,15 +425,10 @@ static json_t *control_json(const struct mrc_sched_counters *e)
 static json_t *l2_json(const struct mrc_outcome *o)
 {
 	json_t *events = json_object();
-	char name[32];
 
-	for (uint32_t i = 0; i < MRC_NB_L2_EVENTS; i++) {
-		snprintf(name, sizeof(name), "%s", mrc_l2_event_name((enum mrc_l2_event)i));
-		for (char *c = name; *c; c++)
-			*c = (char)tolower((unsigned char)*c);
+	for (uint32_t i = 0; i < MRC_NB_L2_EVENTS; i++)
 		if (o->l2_events[i])
-			json_object_set_new(events, name, number(o->l2_events[i]));
-	}
+			key_set(events, mrc_l2_event_name((enum mrc_l2_event)i), o->l2_events[i]);
 	return events;
 }
 
@@ -429,6 +448,7 @@ json_t *mrc_outcome_json(const struct mrc_outcome *o)
 	json_object_set_new(json, "immediates_corrupt", number(o->found.imm_corrupt));
 	json_object_set_new(json, "qp_errors", number(o->qp_errors));
 	json_object_set_new(json, "failed_requests", number(o->wr_errors));
+	json_object_set_new(json, "failures", failures_json(o));
 	json_object_set_new(json, "data_packets", number(e->tx_data_packets));
 	json_object_set_new(json, "retransmitted_packets", number(e->retransmits));
 	json_object_set_new(json, "recovery", recovery_json(e));

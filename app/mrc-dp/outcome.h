@@ -38,8 +38,10 @@ struct mrc_outcome {
 	struct mrc_found found; /* by this process's receivers, or told by the peer */
 	bool found_known;       /* false: the peer never told */
 	uint64_t qp_errors, wr_errors;
-	struct mrc_sched_counters engines;  /* sums over this process */
-	struct mrc_worker_counters workers; /* likewise */
+	uint64_t wr_status[MRC_WC_FATAL_ERR + 1]; /* of the failed ones, by enum mrc_wc_status; [0]:
+						     refused when they were posted */
+	struct mrc_sched_counters engines;        /* sums over this process */
+	struct mrc_worker_counters workers;       /* likewise */
 	uint64_t l2_events[MRC_NB_L2_EVENTS];
 	uint64_t capture_missed; /* frames that a capture had no room for */
 	bool has_sender;         /* an endpoint of this process sends */

@@ -7,7 +7,7 @@ import signal
 import stat
 import tempfile
 
-from common import (MRC_DP, Process, Skip, TooSlow, case, equal, long_enough, main, only_json, run, true,
+from common import (MRC_DP, Process, Skip, TooSlow, case, documented, equal, long_enough, main, only_json, run, true,
                     wait_until, write_json)
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -91,6 +91,25 @@ def open_loop_posts_nothing_before_it_is_due():
     true(result["seconds"] >= least, f"{result['seconds']} s for what takes {least} s at the rate given")
     load["poisson"] = True
     equal(good(config("direct", planes=2, workload=load))["messages"], 400, "messages at random gaps")
+
+
+@case
+def failed_requests_say_how():
+    """All planes are silent: the retries end, the QP fails, what is left is flushed."""
+    document = config("fabric", planes=1, qp={"timeout": 6, "exponential_retries": 1},
+                      fabric={"faults": [{"kind": "silent_discard"}]},
+                      workload={"qps": 1, "message": 5000, "depth": 8, "messages": 8})
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_json(folder, "run.json", document)
+        done = run([MRC_DP, "run", "-c", path, "--json"])
+        equal(done.code, 1, done.err)
+        result = only_json(done.out)
+        documented(result, "doc/userguide.md", free=("drops", "neighbours"))
+        equal(result["failures"], {"retry_counter_exceeded": 1, "work_request_flushed": 7})
+        equal(result["failed_requests"], 8)
+        text = run([MRC_DP, "run", "-c", path, "--quiet"]).out
+        true("work request flushed 7, retry counter exceeded 1" in text, text)
+    equal(good(config("direct"))["failures"], {})
 
 
 @case
