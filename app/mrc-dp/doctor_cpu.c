@@ -284,7 +284,8 @@ static void isolation_check(struct doctor *doc, const struct mrc_cpuset *used)
 			"kernel command line: isolcpus=%s nohz_full=%s rcu_nocbs=%s", list, list,
 			list);
 		mrc_doctor_add(doc, MRC_DOCTOR_WARN, "isolation", mend,
-			"the scheduler may put other work on CPUs %s: results will vary", list);
+			"the scheduler may put other work on CPU%s %s: results will vary",
+			strpbrk(list, ",-") != NULL ? "s" : "", list);
 		return;
 	}
 	mrc_doctor_add(doc, MRC_DOCTOR_OK, "isolation", "", "the CPUs used are isolated");

@@ -115,6 +115,9 @@ static bool options_read(int argc, char **argv, struct options *options_out)
 			return false;
 		}
 	}
+	if (optind < argc)
+		fprintf(stderr, "%s: \"%s\" is no option; a file is named by -c\n", name,
+			argv[optind]);
 	return optind == argc;
 }
 
