@@ -136,7 +136,6 @@ int mrc_sched_qp_create(
 	qp->rq = rq;
 	qp->rq_mask = pow2_up(cfg->rq_depth) - 1;
 	qp->rq_head = qp->rq_tail = 0;
-	qp->nb_lost = 0;
 	qp->send_cq = cfg->send_cq;
 	qp->recv_cq = cfg->recv_cq;
 	qp->send_cq->refs++;

@@ -117,8 +117,6 @@ mrc_psn_t rcvmap_run_end(const struct rcvmap *map, const struct pool *pool)
 			break;
 		missing = ~chunk->got[map_bit(psn) >> 6] >> (psn.v & 63);
 		run = missing == 0 ? room : (uint32_t)__builtin_ctzll(missing);
-		if (run > room)
-			run = room;
 		psn = mrc_psn_add(psn, (int32_t)run);
 		left -= run;
 		if (run < room)

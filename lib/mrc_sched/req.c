@@ -44,7 +44,7 @@ int mrc_sched_post_write_imm(
 int mrc_sched_post_recv(
 	struct mrc_sched *s, struct mrc_sched_qp *qp, const struct mrc_sched_recv_wr *wr)
 {
-	if (qp->state == MRC_QP_RESET || qp->qpn == 0)
+	if (qp->state == MRC_QP_RESET) /* so is one that was destroyed */
 		return MRC_ERR_STATE;
 	if (qp->rq_tail - qp->rq_head > qp->rq_mask)
 		return MRC_ERR_FULL;

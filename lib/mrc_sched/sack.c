@@ -255,8 +255,7 @@ static uint64_t bitmap(const struct mrc_sched *s, const struct mrc_sched_qp *qp,
 		return 0;
 	if (below <= 0)
 		return rcvmap_word(&qp->rcv, &s->rcv_chunks, base);
-	if (below >= MRC_SACK_BITS)
-		return UINT64_MAX;
+	MRC_ASSERT(below < MRC_SACK_BITS); /* as far as a base is aligned down */
 	return rcvmap_word(&qp->rcv, &s->rcv_chunks, mrc_psn_add(base, below)) << below |
 	       ((UINT64_C(1) << below) - 1);
 }

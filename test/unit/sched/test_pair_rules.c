@@ -429,6 +429,10 @@ static void marks_leave_room_for_nacks(void **state)
 	for (uint32_t k = 0; k < NB_NOTES + 10; k++)
 		(void)pair_rx_pkt(r.p, PAIR_B, 0, &pkt);
 	assert_int_equal(s->note_tail - s->note_head, NB_NOTES - NB_NACK_NOTES);
+	/* The marks for which there is no note are told by the SACK that others share. */
+	PAIR_EQ(r.p, r.p->q[PAIR_B][0].qp->due & DUE_SACK, DUE_SACK);
+	PAIR_EQ(r.p, r.p->q[PAIR_B][0].qp->trigger.m, MRC_M_SKIP_ONCE);
+	PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_B, ecn_marks), NB_NOTES + 10);
 	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 1), 0, 1024, &pkt);
 	pkt.cls = MRC_CLASS_TRIMMED;
 	pkt.dscp = r.p->proto.dscp[MRC_CLASS_TRIMMED];
@@ -567,9 +571,148 @@ static void no_answer_before_the_request(void **state)
 	PAIR_EQ(r.p, pair_drops(r.p, PAIR_A, MRC_DROP_EP_RESPONSE), 1);
 	PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_A, ep_rsp_rx), 0);
 	pair_kick(&r.p->hosts[PAIR_A][0]);
+	pair_run(r.p, PAIR_US);
+	/* It has left: from another address, or to another one of ours, it is no answer either. */
+	for (int which = 0; which < 2; which++) {
+		ep_answer(&r, &pkt);
+		(which ? &pkt.src : &pkt.dst)->raw[15] ^= 0x40;
+		expect_drop(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt), MRC_DROP_EP_RESPONSE);
+	}
+	PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_A, ep_rsp_rx), 0);
 	pair_run(r.p, 50 * PAIR_US);
 	PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_A, ep_rsp_rx), 1);
 	PAIR_EQ(r.p, r.p->events[PAIR_A][MRC_EVENT_EP_RESULT], 1);
+	pair_rig_close(&r);
+}
+
+static void two_qps(struct pair_cfg *cfg)
+{
+	cfg->nb_qps = 2;
+}
+
+/* A probe on demand is answered under its own number and to its own QP; any other answer to a probe
+ * that is not out is refused whole. */
+/* spec */
+static void probes_are_known_by_number(void **state)
+{
+	struct pair_rig r;
+	struct mrc_pkt pkt;
+	uint16_t id;
+
+	pair_rig_open(&r, "probes_are_known_by_number", two_qps);
+	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
+	for (uint32_t i = 0; i < 2; i++)
+		pair_post(r.p, PAIR_A, i, &(struct pair_wr){.len = 3 * 1024});
+	pair_run(r.p, 2 * PAIR_US);
+	PAIR_EQ(r.p, mrc_sched_qp_probe(r.s, r.p->now, r.qp, 7, PAIR_MS), MRC_OK);
+	pair_kick(&r.p->hosts[PAIR_A][0]);
+	pair_run(r.p, 2 * PAIR_US);
+	id = last(&r, PAIR_A, MRC_OP_PROBE)->probe.probe_id;
+	for (uint32_t wrong = 0; wrong < 3; wrong++) {
+		bool other = wrong == 1;
+
+		pair_pkt_init(r.p, PAIR_A, other, MRC_OP_SACK, &pkt);
+		pkt.psn = pkt.sack.cack = mrc_psn(psn_at(&r, 1));
+		pkt.sack.rcvd_units = 4;
+		pkt.sack.probe = true;
+		pkt.sack.probe_id = (uint16_t)(wrong == 0 ? id + 1 : id);
+		if (wrong == 2) {
+			PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
+			break;
+		}
+		expect_drop(r.p, pair_rx_pkt(r.p, PAIR_A, other, &pkt), MRC_DROP_PROBE_UNKNOWN);
+		PAIR_EQ(r.p, r.p->q[PAIR_A][other].qp->snt.nb_open, 3);
+	}
+	PAIR_EQ(r.p, r.qp->snt.nb_open, 1);
+	pair_rig_close(&r);
+}
+
+/* The window that a SACK names counts only where both sides agreed to that. */
+/* spec */
+static void mpr_counts_only_if_agreed(void **state)
+{
+	for (int dynamic = 0; dynamic < 2; dynamic++) {
+		struct pair_rig r;
+		struct mrc_pkt pkt;
+
+		pair_rig_open(&r, "mpr_counts_only_if_agreed", dynamic ? shared_window : NULL);
+		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
+		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 3 * 1024});
+		pair_run(r.p, 2 * PAIR_US);
+		PAIR_EQ(r.p, r.qp->tx_window, 1024);
+		sack(&r, &pkt);
+		pkt.sack.mpr = 1;
+		PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
+		PAIR_EQ(r.p, r.qp->tx_window, dynamic ? 128 : 1024);
+		/* 0 says nothing, and no more than was negotiated is taken. */
+		pkt.sack.mpr = 0;
+		(void)pair_rx_pkt(r.p, PAIR_A, 0, &pkt);
+		PAIR_EQ(r.p, r.qp->tx_window, dynamic ? 128 : 1024);
+		pkt.sack.mpr = 255;
+		(void)pair_rx_pkt(r.p, PAIR_A, 0, &pkt);
+		PAIR_EQ(r.p, r.qp->tx_window, 1024);
+		pair_rig_close(&r);
+	}
+}
+
+static void over_v6(struct pair_cfg *cfg)
+{
+	cfg->v6 = true;
+}
+
+/* An endpoint request that came through segment routing is answered to the outer address that it
+ * came from. */
+/* spec */
+static void answers_go_back_through_segments(void **state)
+{
+	struct pair_rig r;
+	struct mrc_pkt pkt;
+	const struct mrc_pkt *rsp;
+
+	pair_rig_open(&r, "answers_go_back_through_segments", over_v6);
+	ep_status(&r, &pkt);
+	pkt.ep.op = MRC_EP_EV_PROBE;
+	pkt.flags |= MRC_PKT_SRV6;
+	pkt.outer_src = pkt.src;
+	pkt.outer_dst = pkt.dst;
+	pkt.outer_dst.raw[3] ^= 0x11; /* a segment */
+	PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
+	pair_run(r.p, 2 * PAIR_US);
+	rsp = last(&r, PAIR_B, MRC_OP_EP_RSP);
+	assert_true(rsp->flags & MRC_PKT_SRV6);
+	assert_true(mrc_gid_eq(&rsp->outer_dst, &pkt.outer_src));
+	assert_true(mrc_gid_eq(&rsp->outer_src, &pkt.outer_dst));
+	assert_true(mrc_gid_eq(&rsp->dst, &pkt.src));
+	pair_rig_close(&r);
+}
+
+/* ---- the transport ACK is asked for when no path is left ---- */
+
+/* The question waits for a path, and is put as soon as there is one. */
+/* spec */
+static void question_waits_for_a_path(void **state)
+{
+	struct pair_rig r;
+
+	pair_rig_open(&r, "question_waits_for_a_path", NULL);
+	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+	pair_finish(r.p, PAIR_S);
+	pair_fault_add(
+		r.p, &(struct pair_fault){
+			     .act = PAIR_DROP, .dir = PAIR_B2A, .kinds = PAIR_ACK, .count = 1});
+	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
+	while (r.qp->snt.nb_open != 0 || r.qp->ask_ns == WHEEL_NEVER)
+		pair_run(r.p, 500);
+	for (uint32_t plane = 0; plane < r.p->cfg.nb_planes; plane++)
+		pair_plane(r.p, PAIR_A, plane, false);
+	pair_run(r.p, PAIR_MS);
+	PAIR_EQ(r.p, r.p->q[PAIR_A][0].nb_success, 1);
+	PAIR_EQ(r.p, r.s->counters.rtx_by_ack_timeout, 0);
+	for (uint32_t plane = 0; plane < r.p->cfg.nb_planes; plane++)
+		pair_plane(r.p, PAIR_A, plane, true);
+	pair_run(r.p, 100 * PAIR_US);
+	PAIR_EQ(r.p, r.p->q[PAIR_A][0].nb_success, 2);
+	PAIR_EQ(r.p, r.s->counters.rtx_by_ack_timeout, 1);
 	pair_rig_close(&r);
 }
 
@@ -632,6 +775,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(strict_echo_spares_answers_to_probes),
 	cmocka_unit_test(marks_of_probes_reach_their_path),
 	cmocka_unit_test(no_answer_before_the_request),
+	cmocka_unit_test(probes_are_known_by_number),
+	cmocka_unit_test(mpr_counts_only_if_agreed),
+	cmocka_unit_test(answers_go_back_through_segments),
+	cmocka_unit_test(question_waits_for_a_path),
 	cmocka_unit_test(losses_are_counted_by_plane),
 	cmocka_unit_test(arrivals_are_counted_by_plane),
 };
