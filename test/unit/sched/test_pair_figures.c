@@ -332,6 +332,335 @@ static void all_calls_end_with_their_path(void **state)
 	pair_rig_close(&r);
 }
 
+/* ---- what is no news ---- */
+
+/* An answer that acknowledges nothing new is no progress: the timer runs on, and the retries that
+ * were counted stay counted. */
+/* spec */
+static void old_news_is_no_progress(void **state)
+{
+	struct mrc_pkt pkt;
+	struct pair_rig r;
+	uint64_t rto_ns;
+
+	open_out(&r, "old_news_is_no_progress", 3, NULL);
+	pair_run(r.p, 40 * PAIR_US);
+	r.qp->retries = 2;
+	pkt = sack_of(&r, 1);
+	give(&r, &pkt);
+	PAIR_EQ(r.p, r.qp->retries, 0);
+	rto_ns = r.qp->rto_ns;
+	PAIR_EQ(r.p, rto_ns, r.p->now + r.qp->timeout_ns);
+	r.qp->retries = 2;
+	pair_run(r.p, 40 * PAIR_US);
+	for (int again = 0; again < 2; again++) {
+		give(&r, &pkt);
+		PAIR_EQ(r.p, r.qp->rto_ns, rto_ns);
+		PAIR_EQ(r.p, r.qp->retries, 2);
+	}
+	pair_rig_close(&r);
+}
+
+/* Whatever answers ends a silence: the rounds of probes are counted from the start again. */
+static void any_answer_ends_a_silence(void **state)
+{
+	struct mrc_pkt pkt;
+	struct pair_rig r;
+
+	open_out(&r, "any_answer_ends_a_silence", 3, NULL);
+	r.qp->nb_mute = MUTE_ROUNDS;
+	pair_run(r.p, PAIR_US);
+	pkt = sack_of(&r, 1);
+	give(&r, &pkt);
+	PAIR_EQ(r.p, r.qp->nb_mute, 0);
+	PAIR_EQ(r.p, r.qp->answer_ns, r.p->now);
+	pair_rig_close(&r);
+}
+
+static struct mrc_nscc_cfg window; /* set before each pair by with_window */
+
+static void with_window(struct pair_cfg *cfg)
+{
+	mrc_nscc_cfg_default(&window, UINT64_C(100000000000), 40000, 1024, true);
+	cfg->cc = &window;
+}
+
+static struct mrc_pkt nack_of(struct pair_rig *r, int32_t k, uint16_t rtx, uint32_t ev)
+{
+	struct mrc_pkt pkt;
+
+	pair_pkt_init(r->p, PAIR_A, 0, MRC_OP_NACK, &pkt);
+	pkt.psn = pkt.nack.psn = psn_at(r, k);
+	pkt.nack.reason = MRC_NACK_TRIMMED;
+	pkt.nack.entropy = mrc_ev_get(r->qp->path->evs, ev)->value;
+	pkt.flags |= rtx;
+	return pkt;
+}
+
+/*
+ * A packet was trimmed and sent again on another path. The word about the first copy comes a second
+ * time: it says nothing of the one that is under way. The word about that one does.
+ */
+/* spec */
+static void nack_of_a_replaced_copy(void **state)
+{
+	struct mrc_pkt pkt;
+	struct pair_rig r;
+	uint32_t first;
+
+	open_out(&r, "nack_of_a_replaced_copy", 3, with_window);
+	first = pair_rig_sent(&r, 0)->ev;
+	pkt = nack_of(&r, 0, 0, first);
+	give(&r, &pkt);
+	PAIR_EQ(r.p, lost(&r, 0), true);
+	PAIR_EQ(r.p, mrc_nscc_inflight(&r.qp->cc), r.qp->snt.book);
+	give(&r, &pkt); /* before it left again: once is enough, for the window as well */
+	PAIR_EQ(r.p, r.s->counters.rtx_by_nack, 1);
+	PAIR_EQ(r.p, mrc_nscc_inflight(&r.qp->cc), r.qp->snt.book);
+	pair_kick(&r.p->hosts[PAIR_A][0]);
+	pair_run(r.p, 2 * PAIR_US);
+	PAIR_EQ(r.p, lost(&r, 0), false);
+	PAIR_EQ(r.p, pair_rig_sent(&r, 0)->rtx, 1);
+	assert_int_not_equal(pair_rig_sent(&r, 0)->ev, first);
+	give(&r, &pkt);
+	PAIR_EQ(r.p, lost(&r, 0), false);
+	PAIR_EQ(r.p, r.s->counters.rtx_by_nack, 1);
+	pkt = nack_of(&r, 0, MRC_PKT_RTX, pair_rig_sent(&r, 0)->ev);
+	give(&r, &pkt);
+	PAIR_EQ(r.p, lost(&r, 0), true);
+	PAIR_EQ(r.p, r.s->counters.rtx_by_nack, 2);
+	pair_rig_close(&r);
+}
+
+/* With a congestion window that is open the end of a message asks for a transport ACK, and no
+ * packet before it. */
+static void open_windows_do_not_ask(void **state)
+{
+	struct pair_rig r;
+
+	open_out(&r, "open_windows_do_not_ask", 20, with_window);
+	for (uint32_t i = 0; i < r.tape.nb[PAIR_A]; i++)
+		PAIR_EQ(r.p, (r.tape.pkts[PAIR_A][i].flags & MRC_PKT_ACKREQ) != 0,
+			i == 15 || i == 19);
+	pair_rig_close(&r);
+}
+
+/* ---- by how long ---- */
+
+/* Half of the timeout bounds how long a question waits, but never below a round trip and a quarter
+ * of it. */
+static void questions_come_before_the_timer(void **state)
+{
+	static const uint64_t timeouts_ns[] = {400000, 200000, 100000, 80000, 20000};
+	static const uint64_t waits_ns[] = {160000, 100000, 50000, 50000, 50000};
+	struct pair_rig r;
+
+	open_out(&r, "questions_come_before_the_timer", 1, NULL);
+	r.qp->srtt_ns = 40000;
+	r.qp->rttvar_ns = 30000; /* 40 + 4 x 30 us */
+	for (size_t i = 0; i < sizeof(waits_ns) / sizeof(waits_ns[0]); i++) {
+		r.qp->timeout_ns = timeouts_ns[i];
+		PAIR_EQ(r.p, probe_wait_ns(r.qp), waits_ns[i]);
+	}
+	pair_rig_close(&r);
+}
+
+/* A copy is lost when an answer lacks it that left lead_ns later, and that took rtt_ns. */
+static bool copy_convicted(uint64_t lead_ns, uint64_t rtt_ns)
+{
+	struct mrc_pkt pkt;
+	struct pair_rig r;
+	bool was_lost;
+
+	pair_rig_two_out(&r, "slow_answers_convict_copies_late");
+	pair_run(r.p, PAIR_MS);
+	r.qp->srtt_ns = 200000; /* so that no answer counts as late */
+	r.qp->rttvar_ns = 0;
+	pair_rig_sent(&r, 1)->sent_ns = r.p->now - rtt_ns;
+	pair_rig_sent(&r, 0)->sent_ns = r.p->now - rtt_ns - lead_ns;
+	pair_rig_sent(&r, 0)->rtx = 1;
+	pkt = sack_of(&r, 1);
+	give(&r, &pkt);
+	was_lost = lost(&r, 0);
+	pair_rig_close(&r);
+	return was_lost;
+}
+
+/*
+ * The slowest round trip of the copy's plane is 100 us; a sixteenth of it and four deviations come
+ * on top, and what the answer itself took is taken off. However slow that was, it has left by a
+ * sixteenth of the sum later than the copy.
+ */
+/* spec */
+static void slow_answers_convict_copies_late(void **state)
+{
+	/* The sample of 120 us changes the deviation to (200 - 120) / 4 = 20 us: 100 + 6.25 + 80
+	 * make 186.25 us, less the answer's 120. */
+	assert_false(copy_convicted(66249, 120000));
+	assert_true(copy_convicted(66250, 120000));
+	/* 150 us: 12.5 us of deviation, 156.25 us. What is left of them is less than a sixteenth.
+	 */
+	assert_false(copy_convicted(9764, 150000));
+	assert_true(copy_convicted(9765, 150000));
+	/* An answer of 200 us leaves no deviation: 106.25 us are less than that, and a sixteenth of
+	 * them is left. */
+	assert_false(copy_convicted(6639, 200000));
+	assert_true(copy_convicted(6640, 200000));
+}
+
+/* ---- what is left behind ---- */
+
+static void two_qps(struct pair_cfg *cfg)
+{
+	cfg->nb_qps = 3;
+	cfg->allow_error = true;
+}
+
+/* Events that name a QP go with it, those of others stay, in order. */
+static void events_go_with_their_qp(void **state)
+{
+	struct pair_rig r;
+	struct mrc_sched_event event;
+	struct pair_qp *q;
+
+	pair_rig_open(&r, "events_go_with_their_qp", two_qps);
+	q = r.p->q[PAIR_A];
+	for (uint32_t i = 0; i < 3; i++)
+		qp_fail(r.s, r.p->now, q[i].qp, MRC_WC_FATAL_ERR, UINT32_MAX);
+	PAIR_EQ(r.p, mrc_sched_qp_modify(r.s, r.p->now, q[1].qp, MRC_QP_RESET, &q[1].attr), MRC_OK);
+	for (uint32_t i = 0; i < 3; i += 2) {
+		assert_true(mrc_sched_event_poll(r.s, &event));
+		PAIR_EQ(r.p, event.type, MRC_EVENT_QP_FATAL);
+		assert_ptr_equal(event.qp, q[i].qp);
+	}
+	assert_false(mrc_sched_event_poll(r.s, &event));
+	pair_rig_close(&r);
+}
+
+static void two_peers(struct mrc_sched_cfg *cfg, int side)
+{
+	cfg->max_peers = 2;
+}
+
+static void few_peers(struct pair_cfg *cfg)
+{
+	cfg->tweak = two_peers;
+}
+
+/* A neighbour that was only made for a path that could not be had is gone with it; one whose link
+ * addresses are known stays. */
+static void no_path_leaves_no_peer(void **state)
+{
+	static const uint8_t mac[6] = {2, 0, 0, 0, 9, 9};
+	struct pair_rig r;
+	struct mrc_sched_qp_attr attr;
+	struct mrc_gid other;
+	struct path *paths[8] = {0};
+	uint32_t nb = 0;
+
+	pair_rig_open(&r, "no_path_leaves_no_peer", few_peers);
+	attr = r.p->q[PAIR_A][0].attr;
+	while (!list_empty(&r.s->free_paths)) {
+		assert_true(nb < 8);
+		paths[nb] = path_get(r.s, r.p->now, &attr.local, &attr.peer, r.qp->path->evs,
+			(uint8_t)(100 + nb));
+		assert_non_null(paths[nb]);
+		nb++;
+	}
+	other = attr.peer;
+	other.raw[15] ^= 0x33;
+	for (int known = 0; known < 2; known++) {
+		if (known)
+			PAIR_EQ(r.p, mrc_sched_peer_set(r.s, &other, 0, mac), MRC_OK);
+		assert_null(
+			path_get(r.s, r.p->now, &attr.local, &other, r.qp->path->evs, attr.ttl));
+		PAIR_EQ(r.p, peer_find(r.s, &other) != NULL, known);
+	}
+	/* Neither has one that is in use gone, even when nothing leads there at present. */
+	for (uint32_t plane = 0; plane < r.p->cfg.nb_planes; plane++)
+		PAIR_EQ(r.p, mrc_sched_peer_set(r.s, &attr.peer, plane, NULL), MRC_OK);
+	assert_null(path_get(r.s, r.p->now, &attr.local, &attr.peer, r.qp->path->evs, 77));
+	assert_non_null(peer_find(r.s, &attr.peer));
+	while (nb-- > 0)
+		path_put(r.s, paths[nb]);
+	pair_rig_close(&r);
+}
+
+/* ---- endpoint probes and the controller ---- */
+
+/* A value that the controller denies after its probe was asked for, and before it left, sees none.
+ */
+/* spec */
+static void denied_before_the_probe_left(void **state)
+{
+	for (int denied = 0; denied < 2; denied++) {
+		struct pair_rig r;
+		struct mrc_ev_set *evs;
+
+		pair_rig_open(&r, "denied_before_the_probe_left", NULL);
+		evs = r.qp->path->evs;
+		for (uint32_t k = 0; k < 4; k++)
+			mrc_ev_feedback(evs, r.p->now, 20, MRC_EV_FB_LOST);
+		PAIR_EQ(r.p, mrc_ev_state(evs, 20), MRC_EV_ASSUMED_BAD);
+		ep_look(r.s, mrc_ev_deadline(evs), r.qp->path);
+		assert_false(list_empty(&r.s->wanted_calls));
+		if (denied)
+			PAIR_EQ(r.p, mrc_ev_set_state(evs, r.p->now, 20, MRC_EV_DENIED), MRC_OK);
+		pair_kick(&r.p->hosts[PAIR_A][0]);
+		pair_run(r.p, 2 * PAIR_US);
+		PAIR_EQ(r.p, pair_tape_count(&r.tape, PAIR_A, MRC_OP_EP_REQ), !denied);
+		if (!denied)
+			PAIR_EQ(r.p, r.tape.pkts[PAIR_A][0].ev, mrc_ev_get(evs, 20)->value);
+		pair_rig_close(&r);
+	}
+}
+
+/* ---- the size of a plane ---- */
+
+static uint32_t plane_mtu; /* set before each pair by the test below */
+
+static void one_small_plane(struct mrc_sched_cfg *cfg, int side)
+{
+	cfg->planes[1].mtu = (uint16_t)plane_mtu;
+}
+
+static void small_plane_v4(struct pair_cfg *cfg)
+{
+	cfg->tweak = one_small_plane;
+}
+
+static void small_plane_v6(struct pair_cfg *cfg)
+{
+	small_plane_v4(cfg);
+	cfg->v6 = true;
+}
+
+/*
+ * A plane is used if a full packet fits through it: path MTU 1024, IP 20 or 40, UDP 8, BTH 12,
+ * METH 4, TSETH 4, RETH 16, immediate 4, ICRC 4.
+ */
+/* spec */
+static void full_packets_must_fit(void **state)
+{
+	for (int v6 = 0; v6 < 2; v6++)
+		for (uint32_t less = 0; less < 2; less++) {
+			struct pair_rig r;
+
+			plane_mtu = 1024 + (v6 ? 40 : 20) + MRC_UDP_LEN + MRC_BTH_LEN +
+				    MRC_METH_LEN + MRC_TSETH_LEN + MRC_RETH_LEN + MRC_IMMDT_LEN +
+				    MRC_ICRC_LEN - less;
+			pair_rig_open(
+				&r, "full_packets_must_fit", v6 ? small_plane_v6 : small_plane_v4);
+			PAIR_EQ(r.p, r.qp->fit_planes >> 1 & 1, !less);
+			PAIR_EQ(r.p, r.qp->fit_planes | 2, 15);
+			pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 64 * 1024, .imm = true});
+			pair_finish(r.p, PAIR_S);
+			PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_A, planes[1].tx_data_packets) != 0,
+				!less);
+			pair_rig_close(&r);
+		}
+}
+
 /* ---- who is heard ---- */
 
 /* Anybody can make a trimmed packet: it is no sign of life of a plane. A whole one is. */
@@ -389,6 +718,9 @@ static void granted_edge_is_exact(void **state)
 		PAIR_EQ(r.p, v.kind, over ? MRC_RX_DROP : MRC_RX_CONSUMED);
 		PAIR_EQ(r.p, v.arg, over ? MRC_DROP_PSN_AHEAD : MRC_KEEP);
 	}
+	/* And what was taken there is known when it comes again. */
+	v = pair_rx_pkt(r.p, PAIR_B, 0, &pkt);
+	PAIR_EQ(r.p, v.arg, MRC_DROP_PSN_DUPLICATE);
 	pair_rig_close(&r);
 }
 
@@ -401,6 +733,16 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(witness_is_on_a_living_plane),
 	cmocka_unit_test(missing_ack_has_its_time),
 	cmocka_unit_test(all_calls_end_with_their_path),
+	cmocka_unit_test(old_news_is_no_progress),
+	cmocka_unit_test(any_answer_ends_a_silence),
+	cmocka_unit_test(nack_of_a_replaced_copy),
+	cmocka_unit_test(open_windows_do_not_ask),
+	cmocka_unit_test(questions_come_before_the_timer),
+	cmocka_unit_test(slow_answers_convict_copies_late),
+	cmocka_unit_test(events_go_with_their_qp),
+	cmocka_unit_test(no_path_leaves_no_peer),
+	cmocka_unit_test(denied_before_the_probe_left),
+	cmocka_unit_test(full_packets_must_fit),
 	cmocka_unit_test(trimmed_packets_are_not_heard),
 	cmocka_unit_test(granted_edge_is_exact),
 };

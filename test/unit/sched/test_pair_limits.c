@@ -255,6 +255,57 @@ static void forgiven_violations(void **state)
 	pair_destroy(p);
 }
 
+/* Which mistakes are violations of access, and forgiven as such; a wrong length or too many
+ * immediates are the peer's own. */
+static void what_is_forgiven(void **state)
+{
+	static const struct {
+		enum mrc_drop reason;
+		bool forgiven;
+	} mistakes[] = {
+		{MRC_DROP_RKEY, true},
+		{MRC_DROP_RKEY_PD, true},
+		{MRC_DROP_RKEY_BOUNDS, true},
+		{MRC_DROP_RKEY_ACCESS, true},
+		{MRC_DROP_LENGTH_MTU, false},
+		{MRC_DROP_LENGTH_DMA, false},
+		{MRC_DROP_WIMM_LIMIT, false},
+	};
+
+	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+		struct pair *p = open_pair("what_is_forgiven", third_is_fatal);
+		struct pair_qp *q = &p->q[PAIR_B][0];
+		struct mrc_sched_mr other = {
+			.access = 3, .addr = q->src.data, .iova = 0x4000, .len = 4096};
+		struct mrc_pkt pkt;
+
+		PAIR_EQ(p, mrc_sched_pd_create(q->host->sched, &other.pd), MRC_OK);
+		PAIR_EQ(p, mrc_sched_mr_reg(q->host->sched, &other), MRC_OK);
+		pair_pkt_write(p, PAIR_B, 0,
+			mistakes[i].reason == MRC_DROP_WIMM_LIMIT ? MRC_OP_WRITE_ONLY_IMM
+								  : MRC_OP_WRITE_ONLY,
+			p->q[PAIR_A][0].wire_next, 16, 64, &pkt);
+		if (mistakes[i].reason == MRC_DROP_RKEY)
+			pkt.write.rkey ^= 0x10000;
+		if (mistakes[i].reason == MRC_DROP_RKEY_PD)
+			pkt.write.rkey = other.key, pkt.write.va = other.iova;
+		if (mistakes[i].reason == MRC_DROP_RKEY_BOUNDS)
+			pkt.write.va = q->dst.mr.iova - 1;
+		if (mistakes[i].reason == MRC_DROP_RKEY_ACCESS)
+			pkt.write.rkey = q->src.mr.key, pkt.write.va = q->src.mr.iova;
+		if (mistakes[i].reason == MRC_DROP_LENGTH_MTU)
+			pkt.payload_len = 1028, pkt.write.dma_len = 1028;
+		if (mistakes[i].reason == MRC_DROP_LENGTH_DMA)
+			pkt.write.dma_len = 63;
+		pkt.write.rqmsn = mrc_msn(mistakes[i].reason == MRC_DROP_WIMM_LIMIT ? 0x7000 : 0);
+		expect_drop(p, pair_rx_pkt(p, PAIR_B, 0, &pkt), mistakes[i].reason);
+		PAIR_EQ(p, pair_query(p, PAIR_B, 0).state,
+			mistakes[i].forgiven ? MRC_QP_RTS : MRC_QP_ERR);
+		PAIR_EQ(p, mrc_sched_mr_dereg(q->host->sched, other.key), MRC_OK);
+		pair_destroy(p);
+	}
+}
+
 static struct mrc_proto judging; /* set once by the test below */
 
 /* SACK that answers a marked packet on entropy value ev. */
@@ -309,6 +360,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(parked_immediates),
 	cmocka_unit_test(few_parked),
 	cmocka_unit_test(forgiven_violations),
+	cmocka_unit_test(what_is_forgiven),
 	cmocka_unit_test(always_skip),
 };
 

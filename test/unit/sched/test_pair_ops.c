@@ -218,6 +218,12 @@ static void qp_probe(void **state)
 	PAIR_EQ(p, probe_now(p, 0) == MRC_ERR_FULL, true);
 	pair_run(p, PAIR_MS);
 	PAIR_EQ(p, p->events[PAIR_A][MRC_EVENT_PROBE_RESULT], 2 + MRC_SCHED_MAX_ASKED);
+	/* A QP that does not send has no path to ask. */
+	PAIR_EQ(p,
+		mrc_sched_qp_modify(
+			engine(p), p->now, p->q[PAIR_A][0].qp, MRC_QP_RESET, &p->q[PAIR_A][0].attr),
+		MRC_OK);
+	PAIR_EQ(p, probe_now(p, 9), MRC_ERR_STATE);
 	pair_destroy(p);
 }
 

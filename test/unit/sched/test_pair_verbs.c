@@ -321,6 +321,9 @@ static void objects(void **state)
 	REFUSED(sq_depth, 1u << 30, MRC_ERR_INVAL);
 	REFUSED(rq_depth, 1u << 30, MRC_ERR_INVAL);
 	REFUSED(sq_depth, 65536, MRC_ERR_NOMEM);
+	/* What one queue had got goes back when the other one finds no room. */
+	for (int k = 0; k < 1000; k++)
+		REFUSED(rq_depth, 1u << 20, MRC_ERR_NOMEM);
 
 	PAIR_EQ(p, mrc_sched_pd_destroy(s, q->host->pd), MRC_ERR_BUSY);
 	PAIR_EQ(p, mrc_sched_cq_destroy(s, q->send_cq), MRC_ERR_BUSY);
