@@ -17,7 +17,7 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 survivors=0
 
-[ -d "$dir" ] || meson setup "$dir" -Dapp=disabled >"$out" 2>&1 || { cat "$out"; exit 2; }
+[ -d "$dir" ] || meson setup "$dir" -Dapp=disabled -Dlto=false >"$out" 2>&1 || { cat "$out"; exit 2; }
 for mutant in "${mutants[@]}"; do
 	if ! { meson configure "$dir" -Dmutant="$mutant" && ninja -C "$dir" "${programs[@]}" test/sim/mrc-sim; } >"$out" 2>&1; then
 		tail -30 "$out"
