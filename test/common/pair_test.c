@@ -51,6 +51,35 @@ static bool tape_tap(
 	return true;
 }
 
+struct pair_fault *pair_test_path_fault(struct pair *p, uint32_t index, struct pair_fault fault)
+{
+	const struct mrc_ev *ev = mrc_ev_get(p->hosts[PAIR_A][0].set, index);
+
+	fault.dir = PAIR_A2B;
+	fault.planes = 1u << ev->plane;
+	fault.has_ev = true;
+	fault.ev = ev->value;
+	return pair_fault_add(p, &fault);
+}
+
+struct pair *pair_test_dead_path(
+	const char *name, uint64_t seed, uint32_t index, void (*tweak)(struct mrc_ev_cfg *cfg))
+{
+	struct pair_cfg cfg;
+	struct pair *p;
+
+	pair_test_cfg(&cfg, name, seed);
+	cfg.exp_cnt = MRC_EXP_MAX;
+	cfg.ev_tweak = tweak;
+	p = pair_create(&cfg);
+	pair_test_path_fault(p, index, (struct pair_fault){.act = PAIR_DROP});
+	pair_load(p, PAIR_A, 0,
+		&(struct pair_load){.count = 100, .depth = 8, .min_len = 9000, .max_len = 9000});
+	pair_finish_faulty(p, 10 * PAIR_S);
+	PAIR_EQ(p, mrc_ev_state(p->hosts[PAIR_A][0].set, index), MRC_EV_ASSUMED_BAD);
+	return p;
+}
+
 void pair_tape_start(struct pair *p, struct pair_tape *tape)
 {
 	memset(tape, 0, sizeof(*tape));

@@ -28,6 +28,13 @@ int pair_test_main(int argc, char **argv, const struct CMUnitTest *tests, size_t
 		return pair_test_main(argc, argv, tests, sizeof(tests) / sizeof((tests)[0]));      \
 	}
 
+/* Adds a fault on one path of A, an index of its set, towards B. */
+struct pair_fault *pair_test_path_fault(struct pair *p, uint32_t index, struct pair_fault fault);
+/* A pair one of whose paths swallows everything, after transfers that made it ASSUMED_BAD. tweak:
+ * of its set, NULL for none. */
+struct pair *pair_test_dead_path(
+	const char *name, uint64_t seed, uint32_t index, void (*tweak)(struct mrc_ev_cfg *cfg));
+
 /* What passed, as sent (before the faults), each direction by itself. */
 struct pair_tape {
 	struct mrc_pkt *pkts[2]; /* by sending side */

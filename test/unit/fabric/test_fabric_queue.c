@@ -311,75 +311,72 @@ static void trims_inside_have_the_other_dscp(void **state)
 	kit_done(&kit);
 }
 
+/* One packet through a last hop that trims all. */
+static void trim_one(struct kit_pkt what, struct mrc_fabric_pkt *pkt_out, struct mrc_pkt *view_out)
+{
+	what.dst = 2;
+	what.cls = MRC_CLASS_TRIMMABLE;
+	cfg.links[MRC_FABRIC_HOST_DOWN].trim_len = 100;
+	kit_create(&kit, &cfg);
+	kit_send(&kit, 0, 0, &what);
+	assert_true(next(view_out, pkt_out));
+}
+
+static void trimmed_done(struct mrc_fabric_pkt *pkt)
+{
+	kit_free(&kit, pkt);
+	kit_done(&kit);
+}
+
 static void ipv6_lengths(void **state)
 {
-	struct kit_pkt what = {.dst = 2, .payload_len = 4096, .cls = MRC_CLASS_TRIMMABLE};
 	struct mrc_fabric_pkt pkt;
 	struct mrc_pkt view;
 
 	kit.v6 = true;
 	kit_cfg(&kit, &cfg, 1, 0, 3);
-	cfg.links[MRC_FABRIC_HOST_DOWN].trim_len = 100;
-	kit_create(&kit, &cfg);
-	kit_send(&kit, 0, 0, &what);
-	assert_true(next(&view, &pkt));
+	trim_one((struct kit_pkt){.payload_len = 4096}, &pkt, &view);
 	assert_int_equal(pkt.len, 256);
 	assert_int_equal(get16(pkt.data + IP + 4), 256 - 54);
 	assert_int_equal(get16(pkt.data + 54 + 4), 256 - 54);
 	assert_int_equal(view.cls, MRC_CLASS_TRIMMED_LASTHOP);
-	kit_free(&kit, &pkt);
-	kit_done(&kit);
+	trimmed_done(&pkt);
 }
 
 static void lengths_can_be_kept(void **state)
 {
-	struct kit_pkt what = {.dst = 2, .payload_len = PAYLOAD, .cls = MRC_CLASS_TRIMMABLE};
 	struct mrc_fabric_pkt pkt;
 	struct mrc_pkt view;
 
-	cfg.links[MRC_FABRIC_HOST_DOWN].trim_len = 100;
 	cfg.trim_keep_lengths = true;
-	kit_create(&kit, &cfg);
-	kit_send(&kit, 0, 0, &what);
-	assert_true(next(&view, &pkt));
+	trim_one((struct kit_pkt){.payload_len = PAYLOAD}, &pkt, &view);
 	assert_int_equal(pkt.len, 256);
 	assert_int_equal(get16(pkt.data + IP + 2), 1250 - IP);
 	assert_int_equal(view.udp_len, 1250 - UDP);
 	assert_true(checksum_right(pkt.data + IP));
-	kit_free(&kit, &pkt);
-	kit_done(&kit);
+	trimmed_done(&pkt);
 }
 
 static void small_packets_only_change_their_dscp(void **state)
 {
-	struct kit_pkt what = {.dst = 2, .payload_len = 40, .cls = MRC_CLASS_TRIMMABLE};
 	struct mrc_fabric_pkt pkt;
 	struct mrc_pkt view;
 
-	cfg.links[MRC_FABRIC_HOST_DOWN].trim_len = 100;
-	kit_create(&kit, &cfg);
-	kit_send(&kit, 0, 0, &what);
-	assert_true(next(&view, &pkt));
+	trim_one((struct kit_pkt){.payload_len = 40}, &pkt, &view);
 	assert_int_equal(pkt.len, HEAD + 40);
 	assert_int_equal(view.cls, MRC_CLASS_TRIMMED_LASTHOP);
-	kit_free(&kit, &pkt);
-	kit_done(&kit);
+	trimmed_done(&pkt);
 }
 
 static void virtual_payload_is_cut_too(void **state)
 {
-	struct kit_pkt what = {.dst = 2, .virtual_len = 4096, .cls = MRC_CLASS_TRIMMABLE};
 	struct mrc_fabric_pkt pkt;
 	struct mrc_pkt view;
 
-	cfg.links[MRC_FABRIC_HOST_DOWN].trim_len = 100;
-	kit_create(&kit, &cfg);
-	kit_send(&kit, 0, 0, &what);
-	assert_true(next(&view, &pkt));
+	trim_one((struct kit_pkt){.virtual_len = 4096}, &pkt, &view);
 	assert_int_equal(pkt.len, HEAD);
 	assert_int_equal(pkt.wire_len, 256);
-	kit_free(&kit, &pkt);
-	kit_done(&kit);
+	trimmed_done(&pkt);
 }
 
 static void unread_inbox_overflows_with_a_count(void **state)

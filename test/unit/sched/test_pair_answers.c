@@ -731,25 +731,9 @@ static void too_many_immediates(void **state)
 /* spec */
 static void ev_probes_bring_back(void **state)
 {
-	struct pair_cfg cfg;
-	struct pair *p;
-	const struct mrc_ev *ev;
-	struct mrc_ev_set *set;
+	struct pair *p = pair_test_dead_path("ev_probes_bring_back", 144, 5, NULL);
+	const struct mrc_ev_set *set = p->hosts[PAIR_A][0].set;
 
-	pair_test_cfg(&cfg, "ev_probes_bring_back", 144);
-	cfg.exp_cnt = MRC_EXP_MAX;
-	p = pair_create(&cfg);
-	set = p->hosts[PAIR_A][0].set;
-	ev = mrc_ev_get(set, 5);
-	pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP,
-				  .dir = PAIR_A2B,
-				  .has_ev = true,
-				  .ev = ev->value,
-				  .planes = 1u << ev->plane});
-	pair_load(p, PAIR_A, 0,
-		&(struct pair_load){.count = 100, .depth = 8, .min_len = 9000, .max_len = 9000});
-	pair_finish_faulty(p, 10 * PAIR_S);
-	assert_int_equal(mrc_ev_state(set, 5), MRC_EV_ASSUMED_BAD);
 	pair_run(p, 50 * PAIR_MS);
 	assert_int_equal(mrc_ev_state(set, 5), MRC_EV_ASSUMED_BAD);
 	assert_true(PAIR_COUNTER(p, PAIR_A, ep_req_tx) > 0);

@@ -291,15 +291,8 @@ static void witness_tells_dead_paths(void **state)
 	pair_load(p, PAIR_A, 0,
 		&(struct pair_load){.count = 100, .depth = 8, .min_len = 65536, .max_len = 65536});
 	pair_run(p, 100 * PAIR_US);
-	for (uint32_t ev = 0; ev < 4; ev++) {
-		const struct mrc_ev *dead = mrc_ev_get(p->hosts[PAIR_A][0].set, ev);
-
-		pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP,
-					  .dir = PAIR_A2B,
-					  .planes = 1u << dead->plane,
-					  .has_ev = true,
-					  .ev = dead->value});
-	}
+	for (uint32_t ev = 0; ev < 4; ev++)
+		pair_test_path_fault(p, ev, (struct pair_fault){.act = PAIR_DROP});
 	pair_finish_faulty(p, 10 * PAIR_MS);
 	PAIR_EQ(p, PAIR_COUNTER(p, PAIR_A, timeouts), 0);
 	for (uint32_t ev = 0; ev < 4; ev++)

@@ -8,11 +8,6 @@
 /* Packets that leave in a round trip of 10 us, 100 ns each. */
 #define IN_FLIGHT 100
 
-static const struct mrc_ev *ev_of(struct pair *p, uint32_t index)
-{
-	return mrc_ev_get(p->hosts[PAIR_A][0].set, index);
-}
-
 static struct pair *long_transfer(const char *name, uint64_t seed, uint32_t nb_evs, uint32_t nb_qps)
 {
 	struct pair_cfg cfg;
@@ -56,15 +51,10 @@ static uint64_t sent_first(const struct pair *p)
 static uint32_t swallowed(uint32_t nb_evs, uint32_t nb_qps)
 {
 	struct pair *p = long_transfer("silent_path_rests", nb_evs, nb_evs, nb_qps);
-	const struct mrc_ev *ev = ev_of(p, 5);
 	uint64_t again = sent_again(p);
-	struct pair_fault *f = pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP,
-							 .dir = PAIR_A2B,
-							 .kinds = PAIR_DATA,
-							 .planes = 1u << ev->plane,
-							 .has_ev = true,
-							 .ev = ev->value,
-							 .to_ns = p->now + 40 * PAIR_US});
+	struct pair_fault *f = pair_test_path_fault(p, 5,
+		(struct pair_fault){
+			.act = PAIR_DROP, .kinds = PAIR_DATA, .to_ns = p->now + 40 * PAIR_US});
 	uint32_t fired;
 
 	pair_run(p, 40 * PAIR_US);
@@ -100,7 +90,7 @@ static void silent_path_rests(void **state)
 
 static uint64_t one_is_slow(struct pair *p, int from, const struct mrc_pkt *pkt, uint32_t plane)
 {
-	const struct mrc_ev *ev = ev_of(p, 5);
+	const struct mrc_ev *ev = mrc_ev_get(p->hosts[PAIR_A][0].set, 5);
 
 	return from == PAIR_A && pkt->ev == ev->value && plane == ev->plane ? 8 * PAIR_US : 0;
 }
@@ -110,18 +100,13 @@ static void slow_path_is_used(void **state)
 {
 	for (uint32_t nb_qps = 1; nb_qps <= 4; nb_qps *= 2) {
 		struct pair *p = long_transfer("slow_path_is_used", 2, 16, nb_qps);
-		const struct mrc_ev *ev = ev_of(p, 5);
 		struct pair_fault *f;
 		uint64_t before;
 
 		p->path_ns = one_is_slow;
 		pair_run(p, 200 * PAIR_US);
-		f = pair_fault_add(p, &(struct pair_fault){.act = PAIR_DELAY,
-					      .dir = PAIR_A2B,
-					      .kinds = PAIR_DATA,
-					      .planes = 1u << ev->plane,
-					      .has_ev = true,
-					      .ev = ev->value});
+		f = pair_test_path_fault(
+			p, 5, (struct pair_fault){.act = PAIR_DELAY, .kinds = PAIR_DATA});
 		before = sent_first(p);
 		pair_run(p, 400 * PAIR_US);
 		if (f->fired * 16 < (sent_first(p) - before) * 9 / 10)

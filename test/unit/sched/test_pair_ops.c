@@ -281,25 +281,9 @@ static void often_asked(struct mrc_ev_cfg *cfg)
  */
 static void old_probes_do_not_count(void **state)
 {
-	struct pair_cfg cfg;
-	struct pair *p;
-	const struct mrc_ev *ev;
-	struct mrc_ev_set *set;
+	struct pair *p = pair_test_dead_path("old_probes_do_not_count", 107, 5, often_asked);
+	const struct mrc_ev_set *set = p->hosts[PAIR_A][0].set;
 
-	pair_test_cfg(&cfg, "old_probes_do_not_count", 107);
-	cfg.ev_tweak = often_asked;
-	cfg.exp_cnt = MRC_EXP_MAX;
-	p = pair_create(&cfg);
-	set = p->hosts[PAIR_A][0].set;
-	ev = mrc_ev_get(set, 5);
-	pair_fault_add(p, &(struct pair_fault){.act = PAIR_DROP,
-				  .dir = PAIR_A2B,
-				  .has_ev = true,
-				  .ev = ev->value,
-				  .planes = 1u << ev->plane});
-	pair_load(p, PAIR_A, 0,
-		&(struct pair_load){.count = 100, .depth = 8, .min_len = 9000, .max_len = 9000});
-	pair_finish_faulty(p, 10 * PAIR_S);
 	pair_run(p, 5 * PAIR_MS);
 	PAIR_EQ(p, mrc_ev_state(set, 5), MRC_EV_ASSUMED_BAD);
 	pair_faults_clear(p);
