@@ -497,6 +497,7 @@ static void test_same_seed_same_choices(void **state)
 
 static void test_bad_configurations(void **state)
 {
+	static struct mrc_ev many[MRC_EV_MAX + 1];
 	struct mrc_ev_set *set = NULL;
 
 	rig_cfg(&rig, 8, 2);
@@ -511,7 +512,9 @@ static void test_bad_configurations(void **state)
 	REFUSED(rig.cfg.nb_evs = 0);
 	REFUSED(rig.cfg.skip_ns = MRC_EV_SKIP_LIMIT_NS + 1);
 	REFUSED(rig.cfg.skip_max_ns = MRC_EV_SKIP_LIMIT_NS + 1);
-	REFUSED(rig.cfg.nb_evs = MRC_EV_MAX + 1);
+	for (uint32_t i = 0; i <= MRC_EV_MAX; i++)
+		many[i].value = i;
+	REFUSED(rig.cfg.evs = many; rig.cfg.nb_evs = MRC_EV_MAX + 1);
 	REFUSED(rig.cfg.nb_planes = 0);
 	REFUSED(rig.cfg.nb_planes = 1);
 	REFUSED(rig.cfg.nb_planes = MRC_MAX_PLANES + 1);
@@ -628,6 +631,59 @@ static void test_random_walk(void **state)
 	}
 }
 
+/* Different values met in many turns. */
+static uint32_t in_use(void)
+{
+	static uint8_t seen[MRC_EV_MAX];
+	uint32_t nb = 0;
+
+	memset(seen, 0, sizeof(seen));
+	for (uint32_t i = 0; i < 2000; i++) {
+		uint32_t index = next(&rig, 1000);
+
+		nb += !seen[index];
+		seen[index] = 1;
+	}
+	return nb;
+}
+
+/* A spare that turns bad makes no room: no more values are in use than before. One in use that
+ * turns bad is replaced, and when spares are used up, there is one less. spec: R-3.12.6 */
+static void spares_fill_only_what_is_free(void **state)
+{
+	rig_cfg(&rig, 8, 1);
+	rig.cfg.nb_active = 3;
+	rig.cfg.min_active = 1;
+	rig_create(&rig);
+	assert_int_equal(in_use(), 3);
+	mrc_ev_feedback(rig.set, 0, 7, MRC_EV_FB_LOST); /* a spare */
+	assert_int_equal(mrc_ev_state(rig.set, 7), MRC_EV_ASSUMED_BAD);
+	assert_int_equal(in_use(), 3);
+	for (uint32_t i = 0; i < 5; i++) {
+		mrc_ev_feedback(rig.set, 0, i, MRC_EV_FB_LOST);
+		assert_int_equal(in_use(), i < 4 ? 3 : 2);
+	}
+	rig_close(&rig);
+}
+
+/* However few are in use: a spare is none of them, and has not to be kept. spec */
+static void spares_do_not_count_as_active(void **state)
+{
+	rig_cfg(&rig, 6, 2); /* planes 0 and 1 in turn; 0 to 3 in use */
+	rig.cfg.nb_active = 4;
+	rig.cfg.min_active = 4;
+	rig_create(&rig);
+	mrc_ev_feedback(rig.set, 0, 4, MRC_EV_FB_LOST); /* the spare of plane 0 */
+	assert_int_equal(mrc_ev_state(rig.set, 4), MRC_EV_ASSUMED_BAD);
+	assert_int_equal(mrc_ev_set_state(rig.set, 0, 0, MRC_EV_DENIED), MRC_OK);
+	assert_int_equal(in_use(), 3);                  /* one less than are to stay */
+	mrc_ev_feedback(rig.set, 0, 5, MRC_EV_FB_LOST); /* the spare of plane 1 */
+	assert_int_equal(mrc_ev_state(rig.set, 5), MRC_EV_ASSUMED_BAD);
+	mrc_ev_feedback(rig.set, 0, 1, MRC_EV_FB_LOST);
+	assert_int_equal(mrc_ev_state(rig.set, 1), MRC_EV_SKIP);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -652,6 +708,8 @@ int main(void)
 		cmocka_unit_test(test_bad_configurations),
 		cmocka_unit_test(test_generate),
 		cmocka_unit_test(test_random_walk),
+		cmocka_unit_test(spares_fill_only_what_is_free),
+		cmocka_unit_test(spares_do_not_count_as_active),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,11 +94,46 @@ static void parameter_ranges(void **state)
 #undef REFUSED
 }
 
+/* The last value of each range is inside it. */
+static void ends_of_ranges(void **state)
+{
+	const char *key = NULL;
+
+#define TAKEN(change)                                                                              \
+	do {                                                                                       \
+		network(100, 12000, true);                                                         \
+		change;                                                                            \
+		if (mrc_nscc_cfg_check(&cfg, &key) != MRC_OK)                                      \
+			fail_msg("%s: %s", #change, key);                                          \
+	} while (0)
+	TAKEN(cfg.qa_gate = 0);
+	TAKEN(cfg.qa_gate = 7);
+	TAKEN(cfg.qa_threshold_ns = 9000);
+	TAKEN(cfg.target_delay_ns = 128);
+	TAKEN(cfg.target_delay_ns = 48000);
+	TAKEN(cfg.adjust_bytes_threshold = M);
+	TAKEN(cfg.adjust_bytes_threshold = 75000);
+	TAKEN(cfg.adjust_period_ns = 3000);
+	TAKEN(cfg.adjust_period_ns = 96000);
+	TAKEN(cfg.max_cwnd = M);
+	TAKEN(cfg.max_cwnd = 128 * 255 * M);
+	TAKEN(cfg.eta = 0);
+	TAKEN(cfg.eta = M);
+	TAKEN(cfg.gamma = 1);
+	TAKEN(cfg.max_md_jump = 0.05);
+	TAKEN(cfg.max_md_jump = 0.95);
+	TAKEN(cfg.fi_scale = 0);
+	TAKEN(cfg.fi_scale = 2);
+	TAKEN(cfg.fi = 40.0 * M);
+#undef TAKEN
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(parameter_ranges),
+		cmocka_unit_test(ends_of_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
