@@ -10,6 +10,7 @@
 
 #include "courier.h"
 #include "frame.h"
+#include "fresh.h"
 
 enum {
 	TX_BUDGET = 64,       /* packets pulled in one turn */
@@ -18,7 +19,6 @@ enum {
 	LOW_FRAMES = 256,     /* left in the pool: peers are asked to slow down */
 	PRESSURE_TURNS = 256, /* between looks at the frame pool; a power of two */
 	PUBLISH_NS = 5000000,
-	STALE_NS = 500, /* a transmit time stamp may be this old when the packet leaves */
 };
 
 static inline uint64_t worker_now(struct mrc_worker *w)
@@ -377,18 +377,6 @@ static void ready_fill(struct mrc_worker *w)
 	}
 }
 
-/* Frames per transmit call: as many as the port takes before their time stamp is stale. */
-/* spec */
-static inline void sub_burst_adapt(struct mrc_worker *w, uint32_t n, uint64_t took_ns)
-{
-	if (n < w->sub_burst)
-		return;
-	if (took_ns > STALE_NS && w->sub_burst > 2)
-		w->sub_burst /= 2;
-	else if (took_ns * 2 < STALE_NS && w->sub_burst < MRC_WORKER_BURST)
-		w->sub_burst *= 2;
-}
-
 static void planes_flush(struct mrc_worker *w, uint64_t now_ns, uint32_t planes)
 {
 	while (planes) {
@@ -430,7 +418,8 @@ static void frames_send(struct mrc_worker *w, const struct burst *burst, uint32_
 		mrc_stash_put(&plane->stash, m);
 	}
 	planes_flush(w, now_ns, planes);
-	sub_burst_adapt(w, n, worker_now(w) - (w->restamp ? now_ns : burst->pulled_ns));
+	w->sub_burst = mrc_fresh_size(w->sub_burst, MRC_WORKER_BURST, n,
+		worker_now(w) - (w->restamp ? now_ns : burst->pulled_ns));
 }
 
 /*
