@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ctl_stdio.h - standard streams that a caller left closed.
+ * ctl_stdio.h - standard streams that a caller left closed, or that take nothing more.
  */
 #ifndef CTL_STDIO_H
 #define CTL_STDIO_H
@@ -12,5 +12,12 @@
  * before any thread or file. Errors: none; without /dev/null nothing is done.
  */
 void mrc_ctl_stdio_hold(void);
+
+/*
+ * Writes out what is buffered for standard output. When anything said there was lost, says so on
+ * standard error in the name of `program`: a result that reached nobody is no success. Returns
+ * `code`, the exit status so far, or `lost` instead of 0. Last thing before a process ends.
+ */
+int mrc_ctl_stdio_end(const char *program, int code, int lost);
 
 #endif

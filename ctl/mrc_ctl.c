@@ -12,7 +12,7 @@
 
 enum {
 	EXIT_GOOD = 0,
-	EXIT_REFUSED = 1, /* the fabric said no */
+	EXIT_REFUSED = 1, /* the fabric said no, or its answer is lost */
 	EXIT_USAGE = 2,
 	EXIT_NOBODY = 3, /* nobody listens, or no answer */
 };
@@ -50,7 +50,7 @@ static void help(FILE *out)
 	      "  -s, --socket SOCKET  default $MRC_CTL_SOCKET, then " DEFAULT_SOCKET "\n"
 	      "  --json               the answer as JSON\n"
 	      "  --wait SECONDS       how long to wait for somebody to listen\n\n"
-	      "Exit: 0 done, 1 refused, 2 wrong usage, 3 nobody listens.\n",
+	      "Exit: 0 done, 1 refused or the answer lost, 2 wrong usage, 3 nobody listens.\n",
 		out);
 }
 
@@ -608,5 +608,5 @@ int main(int argc, char **argv)
 		code = command_run(&o);
 	}
 	free(o.args);
-	return code;
+	return mrc_ctl_stdio_end("mrc-ctl", code, EXIT_REFUSED);
 }

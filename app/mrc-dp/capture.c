@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "capture.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct mrc_capture {
 	const struct mrc_clock *clock;
 	uint64_t epoch_ns; /* wall clock at 0 of the clock */
 	_Atomic uint64_t missed;
+	int error; /* of the first write that failed */
 };
 
 struct pcap_head {
@@ -75,8 +77,7 @@ void mrc_capture_close(struct mrc_capture *c)
 	if (c == NULL)
 		return;
 	if (c->file) {
-		while (mrc_capture_write(c) > 0)
-			;
+		(void)mrc_capture_finish(c);
 		fclose(c->file);
 	}
 	rte_ring_free(c->ring);
@@ -128,8 +129,10 @@ uint32_t mrc_capture_write(struct mrc_capture *c)
 		memcpy(&time_ns, data, sizeof(time_ns));
 		record.seconds = (uint32_t)(time_ns / 1000000000u);
 		record.nanoseconds = (uint32_t)(time_ns % 1000000000u);
-		fwrite(&record, sizeof(record), 1, c->file);
-		fwrite(data + sizeof(time_ns), len, 1, c->file);
+		if ((fwrite(&record, sizeof(record), 1, c->file) != 1 ||
+			    fwrite(data + sizeof(time_ns), len, 1, c->file) != 1) &&
+			c->error == 0)
+			c->error = errno;
 	}
 	rte_pktmbuf_free_bulk(frames, n);
 	return n;
@@ -138,4 +141,13 @@ uint32_t mrc_capture_write(struct mrc_capture *c)
 uint64_t mrc_capture_missed(const struct mrc_capture *c)
 {
 	return atomic_load_explicit(&c->missed, memory_order_relaxed);
+}
+
+int mrc_capture_finish(struct mrc_capture *c)
+{
+	while (mrc_capture_write(c) > 0)
+		;
+	if (fflush(c->file) != 0 && c->error == 0)
+		c->error = errno;
+	return c->error;
 }

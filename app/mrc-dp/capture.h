@@ -29,6 +29,9 @@ void mrc_capture_close(struct mrc_capture *capture);
 void mrc_capture_take(struct mrc_capture *capture, struct rte_mbuf *const *frames, uint32_t n);
 /* Management: writes a bounded number of frames. Returns how many. */
 uint32_t mrc_capture_write(struct mrc_capture *capture);
+/* Writes what is left, when the workers have ended. Returns 0, or the errno of the first write that
+ * failed. */
+int mrc_capture_finish(struct mrc_capture *capture);
 /* Frames that found no room. */
 uint64_t mrc_capture_missed(const struct mrc_capture *capture);
 

@@ -8,7 +8,9 @@
 #include <jansson.h>
 
 #include "config.h"
+#include "ctl_stdio.h"
 #include "doctor.h"
+#include "run.h"
 
 static const char usage[] =
 	"usage: mrc-dp doctor [-c FILE] [--json]\n"
@@ -110,7 +112,7 @@ static bool options_read(int argc, char **argv, struct options *options_out)
 			options_out->json = true;
 		} else if (c == 'h') {
 			fputs(usage, stdout);
-			exit(0);
+			exit(mrc_ctl_stdio_end("mrc-dp", 0, MRC_EXIT_FAILED));
 		} else {
 			return false;
 		}

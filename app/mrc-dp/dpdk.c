@@ -7,9 +7,11 @@
 
 #include <rte_common.h>
 
+#include "ctl_stdio.h"
 #include "device.h"
 #include "endpoint.h"
 #include "osenv.h"
+#include "run.h"
 
 static char vdev_texts[MRC_CFG_MAX_ENDPOINT * MRC_MAX_PLANES][MRC_DEVICE_TEXT + 64];
 
@@ -98,5 +100,5 @@ void mrc_dpdk_leave(const struct mrc_cfg *cfg, bool sockets_ours, int code)
 	for (uint32_t e = 0; e < cfg->nb_endpoints && sockets_ours; e++)
 		for (uint32_t p = 0; p < cfg->endpoints[e].nb_planes; p++)
 			mrc_device_socket_remove(cfg->endpoints[e].planes[p].device);
-	mrc_eal_leave(code);
+	mrc_eal_leave(mrc_ctl_stdio_end("mrc-dp", code, MRC_EXIT_FAILED));
 }

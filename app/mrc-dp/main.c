@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,15 +23,9 @@ static void help(FILE *out)
 		out);
 }
 
-/* A result that reached nobody is no success. */
 static int outcome(int code)
 {
-	bool lost = fflush(stdout) != 0 || ferror(stdout) != 0;
-
-	if (!lost || code != MRC_EXIT_GOOD)
-		return code;
-	fputs("mrc-dp: standard output: cannot be written; the result is lost\n", stderr);
-	return MRC_EXIT_FAILED;
+	return mrc_ctl_stdio_end("mrc-dp", code, MRC_EXIT_FAILED);
 }
 
 int main(int argc, char **argv)

@@ -16,10 +16,12 @@
 #include <rte_pause.h>
 
 #include "ctl_decode.h"
+#include "ctl_stdio.h"
 #include "figure.h"
 #include "grace.h"
 #include "osenv.h"
 #include "perf_host.h"
+#include "run.h"
 
 static const char usage[] =
 	"usage: mrc-dp perf -c FILE [--modes LIST] [--windows N] [--run TIME] [--payload LEN]\n"
@@ -165,7 +167,7 @@ static bool options_read(int argc, char **argv, struct options *out)
 	while ((c = getopt_long(argc, argv, ":c:h", longs, NULL)) != -1) {
 		if (c == 'h') {
 			fputs(usage, stdout);
-			exit(0);
+			exit(mrc_ctl_stdio_end("mrc-dp", 0, MRC_EXIT_FAILED));
 		}
 		if (!option_take(out, c, optarg, argv[optind - 1]))
 			return false;

@@ -281,6 +281,21 @@ static void map_print(const struct run *run, FILE *out)
 	fputc('\n', out);
 }
 
+static void captures_check(const struct run *run, struct mrc_outcome *o)
+{
+	for (uint32_t e = 0; e < run->cfg.nb_endpoints; e++)
+		for (uint32_t p = 0; p < run->cfg.endpoints[e].nb_planes; p++) {
+			struct mrc_capture *capture = run->eps[e].captures[p];
+			const int error = capture != NULL ? mrc_capture_finish(capture) : 0;
+
+			if (error != 0)
+				snprintf(o->failure, sizeof(o->failure),
+					"endpoints[%u].planes[%u].capture: \"%s\" is not whole: %s",
+					e, p, run->cfg.endpoints[e].planes[p].capture,
+					strerror(error));
+		}
+}
+
 /* After the sums, which touch every byte. */
 static void files_check(struct run *run, struct mrc_outcome *o)
 {
@@ -305,6 +320,7 @@ static void outcome_report(struct run *run, struct mrc_outcome *o)
 		for (uint32_t p = 0; p < o->nb_planes; p++)
 			o->planes[p].rx_packets = run->mgmt.peer_rx[p];
 	}
+	captures_check(run, o);
 	files_check(run, o);
 	mrc_outcome_finish(o);
 	if (!run->options.json) {

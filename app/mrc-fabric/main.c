@@ -14,6 +14,7 @@
 
 enum {
 	EXIT_GOOD = 0,
+	EXIT_LOST = 1,   /* standard output could not be written */
 	EXIT_CONFIG = 2, /* command line or configuration refused, nothing started */
 	EXIT_START = 3,  /* memory, device or socket missing */
 };
@@ -63,8 +64,8 @@ static void help(FILE *out)
 	      "  --version, --help\n\n"
 	      "Everything else is passed to DPDK's EAL (-l, -m, --no-huge, --log-level, ...).\n"
 	      "mrc-ctl talks to it while it runs. SIGINT, SIGTERM and SIGHUP end it.\n"
-	      "Exit: 0 ended by a signal, 2 command line or configuration refused, 3 cannot "
-	      "start.\n",
+	      "Exit: 0 ended by a signal, 1 standard output lost, 2 command line or "
+	      "configuration\nrefused, 3 cannot start.\n",
 		out);
 }
 
@@ -220,7 +221,7 @@ static void leave_at_once(struct mrc_fab_loop *loop, int code)
 		mrc_ctl_server_close(loop->server);
 	for (uint32_t n = 0; n < cfg->nb_hosts * cfg->nb_planes && loop->nb_ports > 0; n++)
 		mrc_device_socket_remove(cfg->hosts[n / cfg->nb_planes].ports[n % cfg->nb_planes]);
-	mrc_eal_leave(code);
+	mrc_eal_leave(mrc_ctl_stdio_end("mrc-fabric", code, EXIT_LOST));
 }
 
 static int run(const struct options *o, const struct mrc_fab_cfg *cfg, struct eal_texts *texts)
@@ -286,5 +287,5 @@ int main(int argc, char **argv)
 	}
 	free(texts);
 	free(cfg);
-	return code;
+	return mrc_ctl_stdio_end("mrc-fabric", code, EXIT_LOST);
 }

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from common import (DEADLINE, MRC_DP, ROOT, SEED, Process, case, equal, main, need_root, only_json, run,
-                    true, wait_until)
+                    true, wait_until, write_json)
 
 FIELDS = ("goodput_gbps", "bytes_verified", "bytes_corrupt", "qp_errors", "retransmitted_packets",
           "planes", "drops", "seconds", "timeline")
@@ -146,12 +146,26 @@ def full_disk_is_refused():
 
 @case
 def result_that_cannot_be_written_is_no_success():
-    for arguments in (["demo", "--json", "--seconds", "0.5"], ["--version"], ["run", "--help"]):
+    for arguments in (["demo", "--json", "--seconds", "0.5"], ["--version"], ["run", "--help"], ["perf", "--help"],
+                      ["doctor", "--help"]):
         with open("/dev/full", "w", encoding="ascii") as full:
             done = subprocess.run([MRC_DP, *arguments], stdout=full, stderr=subprocess.PIPE,
                                   text=True, timeout=DEADLINE, check=False)
         equal(done.returncode, 1, f"{arguments}: {done.stderr}")
         true("standard output" in done.stderr, done.stderr)
+
+
+@case
+def capture_that_cannot_be_written_is_no_success():
+    with open(os.path.join(ROOT, "config", "demo.json"), encoding="utf-8") as file:
+        document = json.load(file)
+    document["endpoints"][0]["planes"][1]["capture"] = "/dev/full"
+    with tempfile.TemporaryDirectory() as folder:
+        done = run([MRC_DP, "run", "-c", write_json(folder, "full.json", document), "--json", "--seconds", "1"])
+    equal(done.code, 1, done.err)
+    failure = only_json(done.out)["failure"]
+    for word in ("endpoints[0].planes[1].capture", "/dev/full", "No space left"):
+        true(word in failure, f"no '{word}' in: {failure}")
 
 
 @case

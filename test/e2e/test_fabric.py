@@ -18,6 +18,7 @@ import random
 import signal
 import socket
 import stat
+import subprocess
 import tempfile
 import time
 
@@ -363,6 +364,30 @@ def nobody_listens():
             equal(done.code, 3, "exit code")
             equal((done.err.count("\n"), done.err.count(path)), (1, 1), done.err)
             true(any(word in done.err for word in words), done.err)
+
+
+@case
+def lost_output_is_no_success():
+    for program in (MRC_FABRIC, MRC_CTL):
+        for option in ("--help", "--version"):
+            done = run(["sh", "-c", 'exec "$@" >/dev/full', "sh", program, option])
+            equal(done.code, 1, done.err)
+            true("standard output" in done.err, done.err)
+    with tempfile.TemporaryDirectory() as folder:
+        with Fabric(folder) as fabric:
+            for command in ("links", "faults", "counters", "check", "info"):
+                done = run(["sh", "-c", 'exec "$@" >/dev/full', "sh", MRC_CTL, "-s", fabric.socket, command])
+                equal(done.code, 1, f"{command}: {done.err}")
+                true("standard output" in done.err, done.err)
+            fabric.end()
+        with open("/dev/full", "w", encoding="ascii") as full, \
+                subprocess.Popen([MRC_FABRIC, "-c", config(folder, "fabric-2x2x2.json")], stdout=full,
+                                 stderr=subprocess.PIPE, text=True) as fabric:
+            wait_until("it serves", lambda: os.path.exists(f"{folder}/run/control.sock") or fabric.poll() is not None)
+            fabric.terminate()
+            told = fabric.communicate(timeout=DEADLINE)[1]
+        equal(fabric.returncode, 1, told)
+        true("standard output" in told, told)
 
 
 @case

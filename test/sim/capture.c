@@ -74,16 +74,29 @@ struct sim_record {
 	FILE *file;
 };
 
-void sim_capture_close(struct sim *sim)
+/* Also of a file that was never opened. */
+static bool close_file(FILE *file, const char *path)
 {
+	bool lost;
+
+	if (file == NULL)
+		return true;
+	lost = ferror(file) != 0;
+	lost = fclose(file) != 0 || lost;
+	if (lost)
+		fprintf(stderr, "mrc-sim: %s: cannot be written, is not whole\n", path);
+	return !lost;
+}
+
+bool sim_capture_close(struct sim *sim)
+{
+	bool whole;
+
 	sim_capture_flush(sim);
-	if (sim->pcap != NULL)
-		fclose(sim->pcap);
-	if (sim->trace != NULL) {
-		if (sim->trace_json)
-			fputs("\n]\n", sim->trace);
-		fclose(sim->trace);
-	}
+	if (sim->trace != NULL && sim->trace_json)
+		fputs("\n]\n", sim->trace);
+	whole = close_file(sim->pcap, sim->opts.pcap);
+	whole = close_file(sim->trace, sim->opts.trace) && whole;
 	sim->pcap = sim->trace = NULL;
 	free(sim->records);
 	free(sim->record_bytes);
@@ -91,6 +104,7 @@ void sim_capture_close(struct sim *sim)
 	sim->record_bytes = NULL;
 	sim->cap_records = 0;
 	sim->cap_len = 0;
+	return whole;
 }
 
 /* Room for a record of len bytes. */

@@ -24,7 +24,7 @@ struct args {
 	struct sim_opts opts;
 	char *sets[MAX_SETS];
 	uint32_t nb_sets;
-	bool seed_set, progress_set, twice, quiet, check;
+	bool seed_set, progress_set, twice, quiet, check, lost;
 	uint64_t seed;
 	double scale;
 };
@@ -52,8 +52,8 @@ static const char usage_text[] =
 	"  --version, --help\n"
 	"\n"
 	"Ends with 0 when the run kept every invariant and met what the file expects, with 1 when\n"
-	"not, with 2 when it could not begin, with 3 when memory ran out. The keys of a scenario:\n"
-	"man mrc-sim.\n";
+	"not, with 2 when it could not begin or its output not be written, with 3 when memory ran\n"
+	"out. The keys of a scenario: man mrc-sim.\n";
 
 static int set_where(struct mrc_fabric_where *w, const char *text)
 {
@@ -317,8 +317,9 @@ static void complain(const json_t *r)
 	}
 }
 
-/* One run; NULL when it could not begin (message printed). */
-static json_t *run_once(const struct args *a, struct scenario *sc)
+/* One run; NULL when it could not begin, `lost` when not all of it was written (message printed).
+ */
+static json_t *run_once(struct args *a, struct scenario *sc)
 {
 	struct mrc_ctl_error error;
 	struct sim *sim = sim_create(sc, &a->opts);
@@ -333,7 +334,7 @@ static json_t *run_once(const struct args *a, struct scenario *sc)
 			sim_progress_end(sim);
 		result = sim_result(sim, ok);
 	}
-	sim_capture_close(sim);
+	a->lost = !sim_capture_close(sim) || a->lost;
 	sim_destroy(sim);
 	return result;
 }
@@ -371,7 +372,7 @@ static void progress_choose(struct args *a)
 	a->opts.progress_line = terminal && a->opts.progress_s > 0;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct mrc_ctl_error error;
 	struct scenario *sc;
@@ -379,7 +380,6 @@ int main(int argc, char **argv)
 	json_t *result, *again;
 	int code;
 
-	mrc_ctl_stdio_hold();
 	code = take_args(&a, argc, argv);
 	if (code != 0)
 		return code < 0 ? EXIT_MET : code;
@@ -419,8 +419,14 @@ int main(int argc, char **argv)
 	code = json_is_true(json_object_get(result, "met")) ? EXIT_MET : EXIT_NOT_MET;
 	if (a.quiet && code == EXIT_NOT_MET && a.json == NULL)
 		complain(result);
-	if (a.json != NULL && write_json(a.json, result) != 0)
+	if ((a.json != NULL && write_json(a.json, result) != 0) || a.lost)
 		code = EXIT_USAGE;
 	json_decref(result);
 	return code;
+}
+
+int main(int argc, char **argv)
+{
+	mrc_ctl_stdio_hold();
+	return mrc_ctl_stdio_end("mrc-sim", run(argc, argv), EXIT_USAGE);
 }

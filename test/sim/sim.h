@@ -350,7 +350,8 @@ bool sim_result_value(const json_t *result, const char *path, double *value_out)
 
 /* ---- capture.c: pcap and trace files */
 int sim_capture_open(struct sim *sim, struct mrc_ctl_error *error_out);
-void sim_capture_close(struct sim *sim);
+/* Writes what is left. False, with a message printed, when a file did not take everything. */
+bool sim_capture_close(struct sim *sim);
 /* Writes what was captured since the last call in order of time. */
 void sim_capture_flush(struct sim *sim);
 void sim_tap(void *ctx, uint64_t now_ns, uint32_t link, const struct mrc_fabric_pkt *pkt);

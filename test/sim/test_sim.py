@@ -111,6 +111,21 @@ def test_refusals():
     check(done.returncode == 2 and "/nowhere.json" in done.stderr, done.stderr)
 
 
+def test_lost_output():
+    """What cannot be written is no success, whatever it is."""
+    path = scenario(SMALL)
+    for args in ([], ["--json", "-"], ["--json", "/dev/full"], ["--pcap", "/dev/full"],
+                 ["--trace", "/dev/full"], ["--quiet", "--trace", "/dev/full"], ["--help"], ["--version"]):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([SIM, *args, path], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+        check(done.returncode == 2, f"{args}: exit {done.returncode}")
+        check("cannot be written" in done.stderr, f"{args}: {done.stderr}")
+    closed = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", SIM, path], stderr=subprocess.PIPE, text=True,
+                            check=False)
+    check(closed.returncode == 2 and "standard output" in closed.stderr, closed.stderr)
+
+
 def leaves(node, path, fault):
     """(path, schema) of every key; 0 in a path stands for an element."""
     node = fault if "$ref" in node else node
