@@ -372,35 +372,54 @@ static void print_changed(const json_t *result)
 	printf("%lld links changed\n", number(result, "changed"));
 }
 
+/* What "link" is told: plane numbers, and what goes into the call for each of them. */
+struct link_words {
+	json_t *params;
+	json_int_t planes[64];
+	int nb_planes;
+};
+
+/* A word of "link"; false when it is none, or says again or otherwise what another one said. */
+static bool link_word(struct link_words *w, const char *word)
+{
+	const bool up = strcmp(word, "up") == 0;
+	char *end;
+	long long plane;
+
+	if (up || strcmp(word, "down") == 0)
+		return json_object_get(w->params, "up") == NULL &&
+		       json_object_set_new(w->params, "up", json_boolean(up)) == 0;
+	errno = 0;
+	plane = strtoll(word, &end, 10);
+	if (end == word || *end != '\0')
+		return word_put(w->params, word, NULL);
+	if (errno != 0 || w->nb_planes == sizeof(w->planes) / sizeof(w->planes[0]))
+		return false;
+	w->planes[w->nb_planes++] = plane;
+	return true;
+}
+
 /* Several plane numbers are several calls; everything else goes into each. */
 static int link_command(const struct options *o, struct mrc_ctl_client *client)
 {
-	json_t *params = json_object();
-	int planes[64], nb_planes = 0, code = EXIT_GOOD;
+	struct link_words w = {.params = json_object()};
+	int code = EXIT_GOOD;
 
-	for (int i = 1; i < o->nb_args; i++) {
-		const char *word = o->args[i];
-		char *end;
-		const long plane = strtol(word, &end, 10);
-
-		if (strcmp(word, "up") == 0 || strcmp(word, "down") == 0) {
-			json_object_set_new(params, "up", json_boolean(word[0] == 'u'));
-		} else if (end != word && *end == '\0' && nb_planes < 64) {
-			planes[nb_planes++] = (int)plane;
-		} else if (!word_put(params, word, NULL)) {
-			fprintf(stderr,
-				"mrc-ctl: \"%s\": want plane numbers, KEY=VALUE, up or down\n",
-				word);
-			json_decref(params);
-			return EXIT_USAGE;
-		}
+	for (int i = 1; i < o->nb_args && !code; i++) {
+		if (link_word(&w, o->args[i]) &&
+			(w.nb_planes == 0 || json_object_get(w.params, "plane") == NULL))
+			continue;
+		fprintf(stderr,
+			"mrc-ctl: \"%s\": want plane numbers, KEY=VALUE, up or down, each once\n",
+			o->args[i]);
+		code = EXIT_USAGE;
 	}
-	for (int i = 0; i == 0 || (i < nb_planes && !code); i++) {
-		if (nb_planes > 0)
-			json_object_set_new(params, "plane", json_integer(planes[i]));
-		code = call_print(o, client, "set_link", json_deep_copy(params), print_changed);
+	for (int i = 0; !code && (i == 0 || i < w.nb_planes); i++) {
+		if (w.nb_planes > 0)
+			json_object_set_new(w.params, "plane", json_integer(w.planes[i]));
+		code = call_print(o, client, "set_link", json_deep_copy(w.params), print_changed);
 	}
-	json_decref(params);
+	json_decref(w.params);
 	return code;
 }
 

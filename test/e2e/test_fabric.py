@@ -391,6 +391,19 @@ def lost_output_is_no_success():
 
 
 @case
+def numbers_of_planes_are_taken_at_their_word():
+    """2^32 is not plane 0, and what contradicts itself changes nothing."""
+    with tempfile.TemporaryDirectory() as folder, Fabric(folder) as fabric:
+        for words, code in ((["4294967296", "down"], 1), (["99999999999999999999", "down"], 2), (["-1", "down"], 1),
+                            (["0", "up", "down"], 2), (["0", "plane=1", "down"], 2), (["plane=1", "0", "down"], 2)):
+            done = run([MRC_CTL, "-s", fabric.socket, "link", *words])
+            equal(done.code, code, f"{words}: {done.err}")
+            equal(done.err.count("\n"), 1, done.err)
+            true(all(link["up"] for link in fabric.ctl("links")["links"]), f"{words}: a link is down")
+        fabric.end()
+
+
+@case
 def wrong_usage():
     for words in ([], ["fly"], ["links", "x"], ["fault"], ["fault", "stop", "x"], ["faults", "1"],
                   ["fault", "start", "{"], ["-s"], ["--wait", "x", "links"]):
