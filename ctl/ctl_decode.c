@@ -19,6 +19,7 @@ struct mrc_ctl_ctx {
 	struct mrc_ctl_error *error; /* the first failure writes it */
 	char path[PATH_LEN];         /* of the value being decoded, cut at its end if too long */
 	size_t path_len;
+	const json_t *object; /* that a table's check looks at */
 	bool failed;
 };
 
@@ -91,6 +92,19 @@ static int fail_va(
 	return MRC_ERR_INVAL;
 }
 
+static int fail(struct mrc_ctl_ctx *ctx, const char *key, const char *shown, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+static int fail(struct mrc_ctl_ctx *ctx, const char *key, const char *shown, const char *fmt, ...)
+{
+	va_list args;
+	int rc;
+
+	va_start(args, fmt);
+	rc = fail_va(ctx, key, shown, fmt, args);
+	va_end(args);
+	return rc;
+}
+
 int mrc_ctl_fail(struct mrc_ctl_ctx *ctx, const json_t *value, const char *fmt, ...)
 {
 	char shown[VALUE_LEN] = "";
@@ -105,15 +119,46 @@ int mrc_ctl_fail(struct mrc_ctl_ctx *ctx, const json_t *value, const char *fmt, 
 	return rc;
 }
 
+/* What a path like "planes[1].mtu" leads to; NULL: nothing. */
+static const json_t *value_at(const json_t *value, const char *path)
+{
+	char key[64];
+	size_t len;
+
+	while (value != NULL && *path != '\0') {
+		if (*path == '[') {
+			char *end;
+			size_t index = strtoul(path + 1, &end, 10);
+
+			value = *end == ']' ? json_array_get(value, index) : NULL;
+			path = end + (*end == ']');
+		} else {
+			len = strcspn(path, ".[");
+			if (len >= sizeof(key))
+				return NULL;
+			memcpy(key, path, len);
+			key[len] = '\0';
+			value = json_object_get(value, key);
+			path += len;
+		}
+		path += *path == '.';
+	}
+	return value;
+}
+
 int mrc_ctl_fail_key(struct mrc_ctl_ctx *ctx, const char *key, const char *fmt, ...)
 {
+	const json_t *value = value_at(ctx->object, key);
+	char text[MRC_CTL_ERROR_LEN], shown[VALUE_LEN] = "";
 	va_list args;
-	int rc;
 
 	va_start(args, fmt);
-	rc = fail_va(ctx, key, "", fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	return rc;
+	if (value != NULL && !json_is_object(value) && !json_is_array(value))
+		value_show(value, shown);
+	/* Many a sentence has the value in it. */
+	return fail(ctx, key, strstr(text, shown) != NULL ? "" : shown, "%s", text);
 }
 
 /* ---- lists of known words */
@@ -432,7 +477,10 @@ int mrc_ctl_object(
 	for (const struct mrc_ctl_field *f = table->fields; f->key != NULL; f++)
 		if ((f->flags & MRC_CTL_REQUIRED) != 0 && json_object_get(value, f->key) == NULL)
 			return mrc_ctl_fail(ctx, NULL, "key \"%s\" is missing; add it", f->key);
-	return table->check != NULL ? table->check(ctx, obj) : MRC_OK;
+	if (table->check == NULL)
+		return MRC_OK;
+	ctx->object = value;
+	return table->check(ctx, obj);
 }
 
 int mrc_ctl_decode(const char *source, const json_t *value, const struct mrc_ctl_table *table,

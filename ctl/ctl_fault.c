@@ -68,6 +68,25 @@ const char *mrc_ctl_where_check(const struct mrc_fabric_where *where,
 	return NULL;
 }
 
+bool mrc_ctl_where_selects(const struct mrc_fabric_where *where, const struct mrc_ctl_shape *shape)
+{
+	const uint32_t host_links = 1u << MRC_FABRIC_HOST_UP | 1u << MRC_FABRIC_HOST_DOWN;
+	const uint32_t uplinks = 1u << MRC_FABRIC_LEAF_UP | 1u << MRC_FABRIC_LEAF_DOWN;
+	const uint32_t hosts_per_leaf = shape->nb_hosts / shape->nb_leaves;
+	uint32_t classes = where->classes != 0 ? where->classes : host_links | uplinks;
+
+	if (where->host != MRC_FABRIC_ANY)
+		classes &= host_links;
+	if (where->spine != MRC_FABRIC_ANY)
+		classes &= uplinks;
+	else if (shape->nb_spines == 0)
+		classes &= host_links;
+	if (where->host != MRC_FABRIC_ANY && where->leaf != MRC_FABRIC_ANY &&
+		(uint32_t)where->host / hosts_per_leaf != (uint32_t)where->leaf)
+		return false;
+	return classes != 0;
+}
+
 /* ---- which packets ----------------------------------------------------------------------------*/
 
 static int opcodes_add(struct mrc_ctl_ctx *ctx, const json_t *item, struct mrc_fabric_match *match)

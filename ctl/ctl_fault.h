@@ -52,5 +52,9 @@ struct mrc_ctl_shape {
  * when all is inside. */
 const char *mrc_ctl_where_check(const struct mrc_fabric_where *where,
 	const struct mrc_ctl_shape *shape, int32_t *index_out, uint32_t *nb_out);
+#define MRC_CTL_NO_LINK                                                                            \
+	"no link is at all these places, leave one of them out (a spine has no host's link)"
+/* Whether any link is at all the places that a selection names, each of which is there. */
+bool mrc_ctl_where_selects(const struct mrc_fabric_where *where, const struct mrc_ctl_shape *shape);
 
 #endif

@@ -10,6 +10,7 @@
 #include "ctl_proto.h"
 
 #define SECOND_NS 1000000000ull
+#define YEAR_NS   (365 * 86400 * SECOND_NS)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
@@ -225,9 +226,14 @@ static int cc_check(struct mrc_ctl_ctx *ctx, void *obj)
 	const struct mrc_cfg_cc *cc = obj;
 	const char *key = "algorithm";
 
-	if (cc->resolved && mrc_nscc_cfg_check(&cc->nscc, &key) != MRC_OK)
-		return mrc_ctl_fail_key(ctx, key, "is out of range; see doc/congestion.md");
-	return MRC_OK;
+	if (!cc->resolved || mrc_nscc_cfg_check(&cc->nscc, &key) == MRC_OK)
+		return MRC_OK;
+	/* Two of the window's parameters go by shorter names here. */
+	if (strncmp(key, "adjust_", strlen("adjust_")) == 0)
+		key = strcmp(key, "adjust_bytes_threshold") == 0 ? "adjust_bytes" : "adjust_period";
+	return mrc_ctl_fail_key(ctx, key,
+		"does not fit the other parameters; leave it out, or see doc/congestion.md for its "
+		"range");
 }
 
 static const struct mrc_ctl_field cc_fields[] = {
@@ -355,7 +361,7 @@ static const struct mrc_ctl_field workload_fields[] = {
 	MRC_CTL_UNIT("seed", struct mrc_cfg_workload, seed, MRC_CTL_UNIT_HEX, 0, 0),
 	MRC_CTL_STRING("file", struct mrc_cfg_workload, file, 1),
 	MRC_CTL_STRING("store", struct mrc_cfg_workload, store, 1),
-	TIME("drain", struct mrc_cfg_workload, drain_ns),
+	MRC_CTL_UNIT("drain", struct mrc_cfg_workload, drain_ns, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table workload_table = {
@@ -377,7 +383,7 @@ static int oob_check(struct mrc_ctl_ctx *ctx, void *obj)
 static const struct mrc_ctl_field oob_fields[] = {
 	MRC_CTL_STRING("listen", struct mrc_cfg_oob_file, listen, 1),
 	MRC_CTL_STRING("connect", struct mrc_cfg_oob_file, connect, 1),
-	TIME("wait", struct mrc_cfg_oob_file, oob.wait_ns),
+	MRC_CTL_UNIT("wait", struct mrc_cfg_oob_file, oob.wait_ns, MRC_CTL_UNIT_TIME, 0, YEAR_NS),
 	MRC_CTL_END,
 };
 static const struct mrc_ctl_table oob_table = {

@@ -362,6 +362,9 @@ static int fabric_check(struct mrc_ctl_ctx *ctx, const struct mrc_cfg *cfg)
 			mrc_ctl_where_check(&fabric->faults[f].fault.where, &shape, &index, &nb);
 		char key[KEY_LEN];
 
+		snprintf(key, sizeof(key), "fabric.faults[%u]", f);
+		if (part == NULL && !mrc_ctl_where_selects(&fabric->faults[f].fault.where, &shape))
+			return mrc_ctl_fail_key(ctx, key, MRC_CTL_NO_LINK);
 		if (part == NULL)
 			continue;
 		snprintf(key, sizeof(key), "fabric.faults[%u].%s", f, part);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "ctl_proto.h"
 #include "reason.h"
@@ -156,7 +158,13 @@ static const struct mrc_ctl_field host_elem = {.type = MRC_CTL_TYPE_OBJECT,
 static int control_check(struct mrc_ctl_ctx *ctx, void *obj)
 {
 	struct mrc_fab_control *control = obj;
+	const size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
 	const struct group *group;
+
+	if (strlen(control->path) > most)
+		return mrc_ctl_fail_key(ctx, "socket",
+			"%zu characters, a UNIX socket takes %zu; choose a shorter path",
+			strlen(control->path), most);
 
 	if (control->group[0] == '\0')
 		return control->access == MRC_CTL_ACCESS_GROUP
@@ -283,10 +291,14 @@ static int where_check(struct mrc_ctl_ctx *ctx, const struct mrc_fab_cfg *cfg, c
 	const char *what = mrc_ctl_where_check(where, &shape, &index, &nb);
 	char key[KEY_LEN];
 
-	if (what == NULL)
+	if (what != NULL) {
+		snprintf(key, sizeof(key), "%s[%u].%s", array, i, what);
+		return mrc_ctl_fail_key(ctx, key, "%d: the fabric has 0 to %u", index, nb - 1);
+	}
+	if (mrc_ctl_where_selects(where, &shape))
 		return MRC_OK;
-	snprintf(key, sizeof(key), "%s[%u].%s", array, i, what);
-	return mrc_ctl_fail_key(ctx, key, "%d: the fabric has 0 to %u", index, nb - 1);
+	snprintf(key, sizeof(key), "%s[%u]", array, i);
+	return mrc_ctl_fail_key(ctx, key, MRC_CTL_NO_LINK);
 }
 
 static int addrs_check(struct mrc_ctl_ctx *ctx, const struct mrc_fab_cfg *cfg)

@@ -9,26 +9,9 @@ enum {
 	MAX_HOSTS = 65536,
 	MAX_LINKS = 1 << 22,
 	NACKS_MAX = 1000, /* per microsecond, of an engine */
-	HOST_LINKS = 1 << MRC_FABRIC_HOST_UP | 1 << MRC_FABRIC_HOST_DOWN,
-	UPLINKS = 1 << MRC_FABRIC_LEAF_UP | 1 << MRC_FABRIC_LEAF_DOWN,
 };
 
 /* ---- places */
-
-/* Whether the selector leaves any link, in a fabric that has all it names. */
-static bool selects(const struct scenario *sc, const struct mrc_fabric_where *where)
-{
-	uint32_t classes = where->classes != 0 ? where->classes : HOST_LINKS | UPLINKS;
-
-	if (where->host != MRC_FABRIC_ANY)
-		classes &= HOST_LINKS;
-	if (where->spine != MRC_FABRIC_ANY || sc->fabric.spines == 0)
-		classes &= where->spine != MRC_FABRIC_ANY ? UPLINKS : HOST_LINKS;
-	if (where->host != MRC_FABRIC_ANY && where->leaf != MRC_FABRIC_ANY &&
-		(uint32_t)where->host / sc->fabric.hosts_per_leaf != (uint32_t)where->leaf)
-		return false;
-	return classes != 0;
-}
 
 static int where_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc, const char *array,
 	uint32_t i, const struct mrc_fabric_where *where)
@@ -48,12 +31,10 @@ static int where_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc, const
 		return mrc_ctl_fail_key(
 			ctx, key, "%d: is not there, the fabric has 0 .. %u", index, nb - 1);
 	}
-	if (selects(sc, where))
+	if (mrc_ctl_where_selects(where, &shape))
 		return MRC_OK;
 	snprintf(key, sizeof(key), "%s[%u]", array, i);
-	return mrc_ctl_fail_key(ctx, key,
-		"no link is at all these places, leave one of them out (a spine has no host's "
-		"link)");
+	return mrc_ctl_fail_key(ctx, key, MRC_CTL_NO_LINK);
 }
 
 static int host_check(struct mrc_ctl_ctx *ctx, const struct scenario *sc, const char *array,

@@ -53,9 +53,10 @@ static const char full[] =
 	"   \"ecn_last_hop\": false, \"trimming\": false, \"queue\": \"256KiB\", \"seed\": 7,"
 	"   \"packets\": 4096, \"lcore\": 1,"
 	"   \"faults\": [{\"kind\": \"loss\", \"at\": \"1s\", \"for\": \"2s\", \"plane\": 0,"
-	"     \"leaf\": 0, \"spine\": 1, \"host\": 0, \"direction\": \"leaf_up\", \"rate\": \"1%\","
+	"     \"leaf\": 0, \"spine\": 1, \"direction\": \"leaf_up\", \"rate\": \"1%\","
 	"     \"name\": \"noise\", \"burst\": 4, \"packets\": [\"data\", \"probe\"]},"
-	"    {\"kind\": \"delay\", \"delay\": \"1us\"}, {\"kind\": \"rate\", \"bits\": \"1G\"},"
+	"    {\"kind\": \"delay\", \"host\": 0, \"delay\": \"1us\"}, {\"kind\": \"rate\", "
+	"\"bits\": \"1G\"},"
 	"    {\"kind\": \"flap\", \"plane\": 0, \"down\": \"1s\", \"up\": \"1s\"}]},"
 	" \"workload\": {\"role\": \"requester\", \"qps\": 4, \"message\": \"1MiB\", \"seconds\": "
 	"2,"
@@ -289,6 +290,68 @@ static void wrong_files_are_refused_with_key_and_remedy(void **state)
 	}
 }
 
+static void refusals_of_several_keys_show_the_value(void **state)
+{
+#define FABRICS(more) TWO(PLANE("fabric"), PLANE("fabric"), more)
+	static const struct {
+		const char *text, *shown;
+	} refused[] = {
+		{FABRICS(", \"congestion\": {\"adjust_bytes\": 1}"),
+			"test.json: congestion.adjust_bytes: 1: "},
+		{FABRICS(", \"congestion\": {\"adjust_period\": \"2ns\"}"),
+			"test.json: congestion.adjust_period: \"2ns\": "},
+		{FABRICS(", \"congestion\": {\"gamma\": 1.5}"),
+			"test.json: congestion.gamma: 1.5: "},
+		{FABRICS(", \"ev\": {\"probe\": \"1h\", \"probe_max\": \"1min\"}"),
+			"test.json: ev.probe_max: \"1min\": "},
+		{FABRICS(", \"workload\": {\"poisson\": true}"),
+			"test.json: workload.poisson: true: "},
+		{"{\"endpoints\": [{\"name\": \"a\", \"address\": \"::\", " PLANE("fabric") "}]}",
+			"test.json: endpoints[0].address: \"::\": "},
+		{TWO("\"planes\": [{\"device\": \"fabric\", \"vlan\": 5}]",
+			 "\"planes\": [{\"device\": \"fabric\", \"vlan\": 6}]", ""),
+			"test.json: endpoints[1].planes[0].vlan: 6: "},
+		{ONE("net_null0", ", \"oob\": {\"listen\": \"unix:/a\", \"connect\": \"unix:/b\"}"),
+			"test.json: oob.listen: \"unix:/a\": "},
+	};
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		assert_int_equal(parse(refused[i].text), MRC_ERR_INVAL);
+		assert_one_line(refused[i].shown);
+	}
+}
+
+/* What is added to a clock must leave it room. */
+static void waits_have_an_end(void **state)
+{
+	assert_int_equal(parse(FABRICS(", \"workload\": {\"drain\": \"18446744073709551615\"}")),
+		MRC_ERR_INVAL);
+	assert_one_line("workload.drain");
+	assert_int_equal(
+		parse(FABRICS(", \"workload\": {\"drain\": \"5124095h\"}")), MRC_ERR_INVAL);
+	assert_int_equal(parse(ONE("net_null0",
+				 ", \"oob\": {\"listen\": \"unix:/a\", \"wait\": \"5124095h\"}")),
+		MRC_ERR_INVAL);
+	assert_one_line("oob.wait");
+	assert_int_equal(parse(FABRICS(", \"workload\": {\"drain\": \"8760h\"}")), MRC_OK);
+}
+
+static void a_fault_that_selects_no_link_is_refused(void **state)
+{
+	static const char *const nowhere[] = {"\"spine\": 0, \"host\": 0",
+		"\"spine\": 0, \"direction\": \"host_up\"",
+		"\"host\": 0, \"direction\": \"uplink\"", "\"leaf\": 1, \"host\": 0"};
+	char text[1024];
+
+	for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
+		snprintf(text, sizeof(text),
+			FABRICS(", \"fabric\": {\"faults\": [{\"kind\": \"loss\", %s}]}"),
+			nowhere[i]);
+		assert_int_equal(parse(text), MRC_ERR_INVAL);
+		assert_one_line("fabric.faults[0]: no link");
+	}
+}
+
 static void a_refused_file_leaves_the_old_configuration(void **state)
 {
 	struct mrc_cfg *before = malloc(sizeof(*before));
@@ -343,6 +406,9 @@ int main(void)
 		cmocka_unit_test(every_key_given_twice_is_refused),
 		cmocka_unit_test(numbers_out_of_range_are_refused_with_their_key),
 		cmocka_unit_test(wrong_files_are_refused_with_key_and_remedy),
+		cmocka_unit_test(refusals_of_several_keys_show_the_value),
+		cmocka_unit_test(waits_have_an_end),
+		cmocka_unit_test(a_fault_that_selects_no_link_is_refused),
 		cmocka_unit_test(a_refused_file_leaves_the_old_configuration),
 		cmocka_unit_test(defaults_follow_the_addresses),
 		cmocka_unit_test(device_arguments_are_found),

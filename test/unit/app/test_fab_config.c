@@ -137,6 +137,31 @@ static void wrong_segments_are_refused_with_key_and_remedy(void **state)
 	}
 }
 
+#define LONG64 "/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
+static void what_would_not_start_is_refused_at_once(void **state)
+{
+	static const struct {
+		const char *text, *key;
+	} wrong[] = {
+		{"{" HOSTS ", \"faults\": [{\"kind\": \"loss\", \"spine\": 0, \"host\": 0}]}",
+			"faults[0]: no link"},
+		{"{" HOSTS ", \"faults\": [{\"kind\": \"loss\", \"leaf\": 1, \"host\": 0}]}",
+			"faults[0]: no link"},
+		{FABRIC("\"links\": [{\"spine\": 1, \"direction\": \"host_up\", \"rate\": 1}]"),
+			"fabric.links[0]: no link"},
+		{"{" HOSTS ", \"control\": {\"socket\": \"" LONG64 LONG64 "\"}}",
+			"control.socket: \"/xxx"},
+	};
+	char error[1024];
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_not_equal(load(wrong[i].text, error, sizeof(error)), MRC_OK);
+		if (!strstr(error, wrong[i].key))
+			fail_msg("no %s: %s", wrong[i].key, error);
+	}
+}
+
 static void frame_free(void *ctx, const struct mrc_fabric_pkt *pkt)
 {
 	(*(uint32_t *)ctx)++;
@@ -188,6 +213,7 @@ int main(void)
 		cmocka_unit_test(every_key_given_twice_is_refused),
 		cmocka_unit_test(numbers_out_of_range_are_refused_with_their_key),
 		cmocka_unit_test(wrong_segments_are_refused_with_key_and_remedy),
+		cmocka_unit_test(what_would_not_start_is_refused_at_once),
 		cmocka_unit_test(segments_of_the_file_pick_the_way),
 	};
 
