@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* main.c - mrc-sim: runs a scenario file in virtual time. */
+#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -61,15 +62,16 @@ static int set_where(struct mrc_fabric_where *w, const char *text)
 	char copy[128], *save = NULL;
 
 	*w = mrc_fabric_everywhere();
-	snprintf(copy, sizeof(copy), "%s", text);
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy))
+		return -1;
 	for (char *p = strtok_r(copy, ",", &save); p != NULL; p = strtok_r(NULL, ",", &save)) {
 		char *eq = strchr(p, '='), *end;
-		int32_t n;
+		long n;
 
 		if (eq == NULL)
 			return -1;
 		*eq = '\0';
-		n = (int32_t)strtol(eq + 1, &end, 10);
+		n = strtol(eq + 1, &end, 10);
 		if (strcmp(p, "class") == 0) {
 			uint32_t c = 0;
 
@@ -80,16 +82,16 @@ static int set_where(struct mrc_fabric_where *w, const char *text)
 			w->classes |= 1u << c;
 			continue;
 		}
-		if (*end != '\0' || end == eq + 1 || n < 0)
+		if (*end != '\0' || end == eq + 1 || n < 0 || n > UINT16_MAX)
 			return -1;
 		if (strcmp(p, "plane") == 0)
-			w->plane = n;
+			w->plane = (int32_t)n;
 		else if (strcmp(p, "leaf") == 0)
-			w->leaf = n;
+			w->leaf = (int32_t)n;
 		else if (strcmp(p, "spine") == 0)
-			w->spine = n;
+			w->spine = (int32_t)n;
 		else if (strcmp(p, "host") == 0)
-			w->host = n;
+			w->host = (int32_t)n;
 		else
 			return -1;
 	}
@@ -144,9 +146,10 @@ static int take_option(struct args *a, int option)
 
 	switch (option) {
 	case OPT_SEED:
+		errno = 0;
 		a->seed = strtoull(optarg, &end, 0);
 		a->seed_set = true;
-		return *end == '\0' && end != optarg
+		return *end == '\0' && end != optarg && errno == 0 && strchr(optarg, '-') == NULL
 			       ? 0
 			       : bad_value("seed", optarg, "is no number, give 1 or 0x1F");
 	case OPT_SET:
@@ -224,20 +227,29 @@ static int take_args(struct args *a, int argc, char **argv)
 	return 0;
 }
 
+/* At most `most`: what is behind it is not reached anyway. */
+static uint64_t scaled(uint64_t value, double by, uint64_t most)
+{
+	const double product = (double)value * by;
+
+	return product < (double)most ? (uint64_t)product : most;
+}
+
 static void scale(struct scenario *sc, double by)
 {
 	/* Rounds that wait for each other take longer by number, others by size. */
 	if (sc->load.barrier)
-		sc->load.pattern.rounds = (uint32_t)(sc->load.pattern.rounds * by + 0.5);
+		sc->load.pattern.rounds =
+			(uint32_t)scaled(1, sc->load.pattern.rounds * by + 0.5, UINT32_MAX);
 	else
-		sc->load.pattern.bytes = (uint64_t)((double)sc->load.pattern.bytes * by);
+		sc->load.pattern.bytes = scaled(sc->load.pattern.bytes, by, UINT64_MAX / 2);
 	if (sc->load.pattern.rounds == 0)
 		sc->load.pattern.rounds = 1;
 	if (sc->load.pattern.bytes == 0)
 		sc->load.pattern.bytes = 1;
-	sc->load.duration_ns = (uint64_t)((double)sc->load.duration_ns * by);
-	sc->load.warmup_ns = (uint64_t)((double)sc->load.warmup_ns * by);
-	sc->run.limit_ns = (uint64_t)((double)sc->run.limit_ns * (by > 1 ? by : 1));
+	sc->load.duration_ns = scaled(sc->load.duration_ns, by, UINT64_MAX / 4);
+	sc->load.warmup_ns = scaled(sc->load.warmup_ns, by, UINT64_MAX / 4);
+	sc->run.limit_ns = scaled(sc->run.limit_ns, by > 1 ? by : 1, UINT64_MAX / 2);
 }
 
 static double number(const json_t *result, const char *path)
@@ -372,6 +384,25 @@ static void progress_choose(struct args *a)
 	a->opts.progress_line = terminal && a->opts.progress_s > 0;
 }
 
+static bool tap_is_there(const struct scenario *sc, const struct mrc_fabric_where *where)
+{
+	const struct mrc_ctl_shape shape = {
+		sc->fabric.planes, sc->fabric.leaves, sc->fabric.spines, scenario_nb_hosts(sc)};
+	int32_t index;
+	uint32_t nb;
+	const char *part = mrc_ctl_where_check(where, &shape, &index, &nb);
+
+	if (part != NULL)
+		fprintf(stderr,
+			"mrc-sim: --pcap-link: %s %d: the fabric has %u of them, from 0 on\n", part,
+			index, nb);
+	else if (!mrc_ctl_where_selects(where, &shape))
+		fprintf(stderr, "mrc-sim: --pcap-link: " MRC_CTL_NO_LINK "\n");
+	else
+		return true;
+	return false;
+}
+
 static int run(int argc, char **argv)
 {
 	struct mrc_ctl_error error;
@@ -385,6 +416,10 @@ static int run(int argc, char **argv)
 		return code < 0 ? EXIT_MET : code;
 	if (scenario_read(a.scenario, a.sets, a.nb_sets, &sc, &error) != MRC_OK) {
 		fprintf(stderr, "mrc-sim: %s\n", error.text);
+		return EXIT_USAGE;
+	}
+	if (!tap_is_there(sc, &a.opts.pcap_where)) {
+		scenario_free(sc);
 		return EXIT_USAGE;
 	}
 	if (a.seed_set)

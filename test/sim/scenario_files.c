@@ -4,6 +4,7 @@
  * line is an element, its fields are apart by blanks or commas, # begins a comment. What a line
  * says goes where the scenario's own list would stand, so that one decoder serves both.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,16 +36,20 @@ static json_t *field_json(const char *text)
 		return json_integer(whole);
 	if (text[0] != '-' && strspn(text, "0123456789.") == strlen(text))
 		return json_real(strtod(text, NULL));
-	return json_string(text);
+	return json_string(text); /* NULL: not UTF-8 */
 }
 
 static json_t *flow_json(char *const *fields, int nb)
 {
 	json_t *flow = json_array();
+	int err = 0;
 
 	for (int i = 0; i < nb; i++)
-		json_array_append_new(flow, field_json(fields[i]));
-	return flow;
+		err |= json_array_append_new(flow, field_json(fields[i]));
+	if (err == 0)
+		return flow;
+	json_decref(flow);
+	return NULL;
 }
 
 static json_t *size_json(char *const *fields, int nb)
@@ -80,8 +85,26 @@ static FILE *open_beside(const char *scenario, const char *name, char *path, siz
 	const char *slash = strrchr(scenario, '/');
 	int folder = slash != NULL && name[0] != '/' ? (int)(slash - scenario) + 1 : 0;
 
-	snprintf(path, room, "%.*s%s", folder, scenario, name);
-	return fopen(path, "r");
+	errno = ENAMETOOLONG;
+	return (size_t)snprintf(path, room, "%.*s%s", folder, scenario, name) < room
+		       ? fopen(path, "r")
+		       : NULL;
+}
+
+/* A line as fgets reads it, but empty when there is a NUL in it. */
+static bool line_read(char *line, FILE *file)
+{
+	size_t len = LINE_LEN - 1;
+
+	memset(line, '\n', LINE_LEN);
+	if (fgets(line, LINE_LEN, file) == NULL)
+		return false;
+	/* Behind the NUL that ends what was read nothing but the filling is left. */
+	while (len > 0 && line[len] == '\n')
+		len--;
+	if (strlen(line) != len)
+		line[0] = '\0';
+	return true;
 }
 
 static json_t *read_list(const struct list_file *f, const char *path, FILE *file, json_t *lines_out,
@@ -91,8 +114,14 @@ static json_t *read_list(const struct list_file *f, const char *path, FILE *file
 	json_t *list = json_array();
 	int number = 0, nb;
 
-	while (fgets(line, sizeof(line), file) != NULL) {
+	errno = 0;
+	while (line_read(line, file)) {
 		number++;
+		if (strlen(line) == 0) {
+			snprintf(error->text, sizeof(error->text),
+				"%s:%d: holds a NUL character, remove it", path, number);
+			break;
+		}
 		if (strlen(line) + 1 == sizeof(line) || number > MAX_LINES) {
 			snprintf(error->text, sizeof(error->text),
 				"%s:%d: more than a line of %d characters or %d lines, split it",
@@ -107,9 +136,18 @@ static json_t *read_list(const struct list_file *f, const char *path, FILE *file
 				path, number, nb, f->fields);
 			break;
 		}
-		json_array_append_new(list, f->element(fields, nb));
+		if (json_array_append_new(list, f->element(fields, nb)) != 0) {
+			snprintf(error->text, sizeof(error->text),
+				"%s:%d: holds a byte that is no UTF-8, give: %s", path, number,
+				f->fields);
+			break;
+		}
 		json_array_append_new(lines_out, json_integer(number));
 	}
+	if (ferror(file) != 0)
+		snprintf(error->text, sizeof(error->text),
+			"%s: cannot be read (%s), name a file with lines of: %s", path,
+			strerror(errno), f->fields);
 	if (error->text[0] == '\0' && json_array_size(list) == 0)
 		snprintf(error->text, sizeof(error->text), "%s: is empty, give lines of: %s", path,
 			f->fields);
@@ -138,9 +176,10 @@ static int one_file(const struct list_file *f, const char *scenario, json_t *loa
 	file = open_beside(scenario, name, path, sizeof(path));
 	if (file == NULL) {
 		snprintf(error->text, sizeof(error->text),
-			"%s: load.%s: \"%s\": cannot be opened, name a file relative to the "
+			"%s: load.%s: \"%.100s\": cannot be opened (%s), name a file relative to "
+			"the "
 			"scenario's folder",
-			scenario, f->key, name);
+			scenario, f->key, name, strerror(errno));
 		return MRC_ERR_INVAL;
 	}
 	list = read_list(f, path, file, lines, error);

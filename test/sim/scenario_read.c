@@ -74,7 +74,7 @@ static int apply_set(json_t *root, const char *set, struct mrc_ctl_error *error_
 	}
 	memcpy(path, set, (size_t)(eq - set));
 	path[eq - set] = '\0';
-	value = json_loads(eq + 1, JSON_DECODE_ANY, NULL);
+	value = json_loads(eq + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
 	if (value == NULL)
 		value = json_string(eq + 1);
 	for (part = strtok_r(path, ".", &save); part != NULL; part = strtok_r(NULL, ".", &save)) {

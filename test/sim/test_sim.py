@@ -104,6 +104,11 @@ def test_refusals():
     for args, part in ((["--seed", "x"], "--seed"), (["--scale", "0"], "--scale"),
                        (["--pcap-link", "plane"], "--pcap-link"), (["--set", "x"], "--set"),
                        (["--set", "load.bytes.x=1"], "--set load.bytes.x"),
+                       (["--seed", "-5"], "--seed -5"), (["--seed", "18446744073709551616"], "--seed 184"),
+                       (["--pcap-link", "plane=4294967296"], "--pcap-link"), (["--pcap-link", "plane=7"], "plane 7"),
+                       (["--pcap-link", "spine=0,host=0"], "no link"),
+                       (["--pcap-link", "plane=0" + ",plane=0" * 20], "--pcap-link"),
+                       (["--set", 'load={"bytes": 1, "bytes": 2}'], "load"),
                        (["--pcap", "/nowhere/x"], "/nowhere/x")):
         done = run(SMALL, *args)
         check(done.returncode == 2 and part in done.stderr, f"{args}: {done.stderr}")
@@ -460,6 +465,21 @@ def test_lists():
         check(done.returncode == 2, f"{text}: accepted")
         for part in parts:
             check(part in done.stderr, f"{text}: \"{part}\" not in {done.stderr}")
+    # Bytes that are no text must not vanish with what stands behind them.
+    for data, part in ((b"0 0 2 5\n0 \xff 1 3 5\n", "flows.txt:2: holds a byte that is no UTF-8"),
+                       (b"0 0 2 5\0 hidden\n", "flows.txt:1: holds a NUL"), (b"\0\n", "flows.txt:1: holds a NUL"),
+                       (b"x" * 255 + b"\n", "flows.txt:1: more than"), (None, "Is a directory")):
+        path = os.path.join(FOLDER.name, "flows.txt")
+        os.remove(path)
+        if data is None:
+            os.mkdir(path)
+        else:
+            with open(path, "wb") as file:
+                file.write(data)
+        done = run(dict(SMALL, load={"pattern": "list", "flows_file": "flows.txt"}), "--check")
+        check(done.returncode == 2 and part in done.stderr, f"{data}: {done.stderr}")
+    done = run(dict(SMALL, load={"pattern": "list", "flows_file": "x" * 400}), "--check")
+    check(done.returncode == 2 and "load.flows_file" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
 
 
 CHURN = {"fabric": {"planes": 2, "delay": "50us", "trim": False, "ecn": False, "drop_at": "64MiB"},
