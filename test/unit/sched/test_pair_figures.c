@@ -81,6 +81,14 @@ static void round_trips_are_smoothed(void **state)
 
 /* ---- distance ---- */
 
+static struct mrc_nscc_cfg cc_cfg; /* set before each pair by with_window */
+
+static void with_window(struct pair_cfg *cfg)
+{
+	mrc_nscc_cfg_default(&cc_cfg, UINT64_C(100000000000), 40000, 1024, true);
+	cfg->cc = &cc_cfg;
+}
+
 static void far(struct mrc_sched_cfg *cfg, int side)
 {
 	cfg->loss_by_distance = true;
@@ -118,6 +126,43 @@ static void distance_convicts(void **state)
 		give(&r, &pkt);
 		PAIR_EQ(r.p, lost(&r, 2), true);
 		PAIR_EQ(r.p, lost(&r, 3), false);
+		pair_rig_close(&r);
+	}
+}
+
+static void by_distance_and_window(struct pair_cfg *cfg)
+{
+	with_window(cfg);
+	by_distance(cfg);
+}
+
+/* With a congestion window: as many packets as one and a half of it hold, as one of the largest
+ * holds at most, five at least. */
+/* spec */
+static void distance_follows_the_window(void **state)
+{
+	static const struct {
+		uint32_t cwnd, max_cwnd; /* packets of 1024 + 40 bytes */
+		int32_t distance;
+	} rows[] = {
+		{20, 100, 30},
+		{20, 25, 25},
+		{2, 100, 5},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct mrc_pkt pkt;
+		struct pair_rig r;
+
+		open_out(&r, "distance_follows_the_window", 40, by_distance_and_window);
+		r.qp->cc.cwnd = (int64_t)rows[i].cwnd * (1024 + NOMINAL_EXTRA);
+		cc_cfg.max_cwnd = rows[i].max_cwnd * (1024 + NOMINAL_EXTRA);
+		pkt = sack_of(&r, rows[i].distance);
+		pkt.sack.rcvd_units = r.qp->top_units; /* nothing that the window would grow by */
+		pkt.sack.timestamp ^= 0x8000;          /* nor a round trip */
+		give(&r, &pkt);
+		PAIR_EQ(r.p, lost(&r, 0), true);
+		PAIR_EQ(r.p, lost(&r, 1), false);
 		pair_rig_close(&r);
 	}
 }
@@ -375,14 +420,6 @@ static void any_answer_ends_a_silence(void **state)
 	PAIR_EQ(r.p, r.qp->nb_mute, 0);
 	PAIR_EQ(r.p, r.qp->answer_ns, r.p->now);
 	pair_rig_close(&r);
-}
-
-static struct mrc_nscc_cfg window; /* set before each pair by with_window */
-
-static void with_window(struct pair_cfg *cfg)
-{
-	mrc_nscc_cfg_default(&window, UINT64_C(100000000000), 40000, 1024, true);
-	cfg->cc = &window;
 }
 
 static struct mrc_pkt nack_of(struct pair_rig *r, int32_t k, uint16_t rtx, uint32_t ev)
@@ -727,6 +764,7 @@ static void granted_edge_is_exact(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(round_trips_are_smoothed),
 	cmocka_unit_test(distance_convicts),
+	cmocka_unit_test(distance_follows_the_window),
 	cmocka_unit_test(distance_is_off),
 	cmocka_unit_test(strict_echo_spares_copies),
 	cmocka_unit_test(silent_plane_loses_all),
