@@ -114,6 +114,19 @@ static int stale_remove(const struct mrc_cfg_oob *cfg, const struct address *add
 		       : fail_errno(reason, cfg, "cannot remove the socket of a dead process");
 }
 
+/* Waits for the first byte, which stays where it is. False: whoever connected left without one, as
+ * one does who only looks whether somebody listens here. */
+static bool says_something(int fd, uint64_t end_ms, const volatile sig_atomic_t *stop)
+{
+	struct pollfd pfd = {.fd = fd, .events = POLLIN};
+	char first;
+
+	while (!*stop && clock_ms() < end_ms)
+		if (poll(&pfd, 1, RETRY_MS) > 0)
+			return recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+	return false;
+}
+
 static int accept_one(struct mrc_oob *oob, const struct mrc_cfg_oob *cfg, int listener,
 	const volatile sig_atomic_t *stop, char *reason)
 {
@@ -125,8 +138,11 @@ static int accept_one(struct mrc_oob *oob, const struct mrc_cfg_oob *cfg, int li
 		if (poll(&pfd, 1, RETRY_MS) <= 0)
 			continue;
 		oob->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (oob->fd >= 0)
+		if (oob->fd >= 0 && says_something(oob->fd, end_ms, stop))
 			return MRC_OK;
+		if (oob->fd >= 0)
+			close(oob->fd);
+		oob->fd = -1;
 	}
 	if (*stop)
 		return MRC_ERR_STATE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The out-of-band connection: framing, hostile lines, stale and live socket files. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -182,6 +184,47 @@ static void a_live_socket_is_left_alone(void **state)
 	unlink(path);
 }
 
+static int connected(pid_t listener)
+{
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
+	assert_true(fd >= 0);
+	while (connect(fd, (struct sockaddr *)&un, sizeof(un)) != 0) {
+		if (waitpid(listener, NULL, WNOHANG) != 0)
+			fail_msg("the listener has ended");
+		sched_yield();
+	}
+	return fd;
+}
+
+/* A second process on the same socket looks whether somebody listens; the first one still waits for
+ * its peer. */
+static void who_only_looks_is_no_peer(void **state)
+{
+	struct mrc_cfg_oob cfg = {.mode = MRC_OOB_LISTEN, .wait_ns = 60000000000ull};
+	pid_t child = fork();
+	int fd, status = 0;
+
+	snprintf(cfg.address, sizeof(cfg.address), "unix:%s", path);
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct mrc_oob oob;
+		int err = mrc_oob_open(&oob, &cfg, &stop, reason);
+		json_t *msg = err == MRC_OK ? mrc_oob_recv(&oob, 60000, &stop) : NULL;
+
+		_exit(json_integer_value(json_object_get(msg, "n")) == 7 ? 0 : 1);
+	}
+	for (int i = 0; i < 3; i++)
+		close(connected(child));
+	fd = connected(child);
+	say(fd, "{\"n\": 7}\n", 9);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	close(fd);
+}
+
 static void a_file_that_is_no_socket_is_left_alone(void **state)
 {
 	struct mrc_cfg_oob cfg = listener(1000000);
@@ -243,6 +286,7 @@ int main(void)
 		cmocka_unit_test(a_sent_message_is_one_line),
 		cmocka_unit_test(a_stale_socket_is_replaced_and_removed),
 		cmocka_unit_test(a_live_socket_is_left_alone),
+		cmocka_unit_test(who_only_looks_is_no_peer),
 		cmocka_unit_test(a_file_that_is_no_socket_is_left_alone),
 		cmocka_unit_test(nobody_to_connect_to_is_an_error_in_time),
 		cmocka_unit_test(a_signal_ends_the_wait),
