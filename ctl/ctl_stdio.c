@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -7,6 +8,8 @@
 
 void mrc_ctl_stdio_hold(void)
 {
+	/* A file at its limit fails the write, as a full disk does. */
+	signal(SIGXFSZ, SIG_IGN);
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		/* The lowest free number is the one looked at. Opened the wrong way round on
 		 * purpose. */

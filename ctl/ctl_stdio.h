@@ -8,7 +8,8 @@
 /*
  * Occupies each of the descriptors 0, 1 and 2 that is closed, so that no file opened later gets its
  * number: a line meant for standard output would else be written into that file. What occupies them
- * fails every read or write, so a result that reaches nobody is noticed. First thing in main,
+ * fails every read or write, so a result that reaches nobody is noticed. A file that reaches the
+ * limit of its size fails the write too, instead of ending the process. First thing in main,
  * before any thread or file. Errors: none; without /dev/null nothing is done.
  */
 void mrc_ctl_stdio_hold(void);

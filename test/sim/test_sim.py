@@ -126,6 +126,10 @@ def test_lost_output():
                                   check=False)
         check(done.returncode == 2, f"{args}: exit {done.returncode}")
         check("cannot be written" in done.stderr, f"{args}: {done.stderr}")
+    limited = subprocess.run(["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", SIM, "--quiet", "--pcap",
+                              os.path.join(FOLDER.name, "limited.pcap"), path], stderr=subprocess.PIPE, text=True,
+                             check=False)
+    check(limited.returncode == 2 and "limited.pcap: cannot be written" in limited.stderr, limited.stderr)
     closed = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", SIM, path], stderr=subprocess.PIPE, text=True,
                             check=False)
     check(closed.returncode == 2 and "standard output" in closed.stderr, closed.stderr)
