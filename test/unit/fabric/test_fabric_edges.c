@@ -204,6 +204,41 @@ static void dead_link_sends_nothing(void **state)
 	kit_done(&kit);
 }
 
+static void drop(void *ctx, const struct mrc_fabric_pkt *pkt)
+{
+	fail(); /* there is none */
+}
+
+/* Two hosts of the same address are refused, and so is one that does not exist. */
+static void addresses_are_unique(void **state)
+{
+	static const struct mrc_fabric_ops ops = {.free = drop};
+	struct mrc_fabric *fabric = NULL;
+	struct mrc_fabric_addr addrs[2] = {{.host = 0}, {.host = 1}};
+
+	addrs[0].gid = kit_gid(&kit, 0);
+	addrs[1].gid = kit_gid(&kit, 1);
+	cfg.addrs = addrs;
+	cfg.nb_addrs = 2;
+	cfg.max_addrs = 8;
+	for (int round = 0; round < 3; round++) {
+		int err;
+
+		if (round == 1)
+			addrs[1].gid = addrs[0].gid;
+		if (round == 2) {
+			addrs[1].gid = kit_gid(&kit, 1);
+			addrs[1].host = 4;
+		}
+		err = mrc_fabric_create(&cfg, &kit.te.env, &ops, &fabric);
+		assert_int_equal(err, round == 0 ? MRC_OK : MRC_ERR_INVAL);
+		if (err == MRC_OK)
+			mrc_fabric_destroy(fabric);
+		fabric = NULL;
+	}
+	test_env_done(&kit.te);
+}
+
 /* Kinds have names as long as there are kinds. */
 static void kinds_have_names(void **state)
 {
@@ -222,6 +257,7 @@ int main(void)
 		cmocka_unit_test_setup(carrier_names_its_port, setup),
 		cmocka_unit_test_setup(next_fault_is_the_earliest, setup),
 		cmocka_unit_test_setup(dead_link_sends_nothing, setup),
+		cmocka_unit_test_setup(addresses_are_unique, setup),
 		cmocka_unit_test(kinds_have_names),
 	};
 

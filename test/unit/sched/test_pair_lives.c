@@ -383,6 +383,139 @@ static void late_timer_waits_a_round_trip(void **state)
 	}
 }
 
+/* ---- a transport ACK that is late ---- */
+
+/*
+ * The timer for a transport ACK is due just when the SACK of its packet comes: the ACK is a packet
+ * behind that, and no retry is counted before it had its time, 40 + 20 us. If the left edge has
+ * moved since, the SACK was about other packets, and the retry counts.
+ */
+/* spec */
+static void ack_follows_its_sack(void **state)
+{
+	for (int moved = 0; moved < 2; moved++) {
+		struct pair_rig r;
+		struct mrc_pkt pkt;
+
+		pair_rig_open(&r, "ack_follows_its_sack", NULL);
+		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
+		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 2000});
+		pair_run(r.p, 100 * PAIR_US);
+		r.qp->srtt_ns = 40000;
+		r.qp->rttvar_ns = 1000;
+		pair_pkt_init(r.p, PAIR_A, 0, MRC_OP_SACK, &pkt);
+		pkt.psn = pkt.sack.cack = psn_at(&r, 1);
+		pkt.sack.rcvd_units = 8;
+		pkt.sack.timestamp = 0x1234; /* of no use for a sample */
+		PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
+		PAIR_EQ(r.p, r.qp->edge_psn.v, psn_at(&r, 0).v);
+		PAIR_EQ(r.p, r.qp->snt.nb_open, 0);
+		r.qp->srtt_ns = 40000;
+		r.qp->rttvar_ns = 1000;
+		if (moved)
+			r.qp->edge_psn = psn_at(&r, 2);
+		r.qp->ask_ns = r.qp->ask_due_ns = r.p->now;
+		timer_qp(r.s, r.p->now, r.qp);
+		PAIR_EQ(r.p, r.qp->retries, moved);
+		PAIR_EQ(r.p, r.s->counters.timeouts, moved);
+		PAIR_EQ(r.p, (r.qp->flags & QPF_REASK) != 0, moved);
+		if (!moved)
+			PAIR_EQ(r.p, r.qp->ask_ns, r.p->now + 60000);
+		pair_rig_close(&r);
+	}
+}
+
+/* A copy of the last packet of a message asks for the transport ACK, as the first one may have
+ * done, though other messages follow; a copy from the middle does not. */
+/* spec */
+static void copies_of_last_packets_ask(void **state)
+{
+	struct pair_rig r;
+
+	pair_rig_open(&r, "copies_of_last_packets_ask", NULL);
+	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
+	for (int k = 0; k < 3; k++)
+		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 3000, .unsignaled = k < 2});
+	pair_run(r.p, 10 * PAIR_US);
+	PAIR_EQ(r.p, r.qp->snt.nb_open, 9);
+	pair_tape_clear(&r.tape);
+	for (int32_t k = 3; k <= 5; k++)
+		loss_declare(r.s, r.p->now, r.qp, psn_at(&r, k), LOSS_ORDER);
+	req_wake(r.s, r.qp);
+	pair_kick(&r.p->hosts[PAIR_A][0]);
+	pair_run(r.p, 2 * PAIR_US);
+	PAIR_EQ(r.p, pair_tape_count(&r.tape, PAIR_A, 0), 3);
+	for (uint32_t i = 0; i < r.tape.nb[PAIR_A]; i++) {
+		const struct mrc_pkt *pkt = &r.tape.pkts[PAIR_A][i];
+
+		if ((mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) != 0)
+			PAIR_EQ(r.p, (pkt->flags & MRC_PKT_ACKREQ) != 0,
+				mrc_psn_eq(pkt->psn, psn_at(&r, 5)));
+	}
+	pair_rig_close(&r);
+}
+
+/* A mark goes out once: bitmaps that follow its SACK do not repeat it. */
+/* spec */
+static void mark_is_told_once(void **state)
+{
+	struct pair_rig r;
+	struct mrc_sched_qp *qp;
+	struct mrc_pkt pkt;
+	uint32_t marks = 0, sacks = 0;
+
+	pair_rig_open(&r, "mark_is_told_once", NULL);
+	r.p->q[PAIR_B][0].relaxed = true;
+	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A});
+	qp = r.p->q[PAIR_B][0].qp;
+	for (int32_t k = 1; k <= 300; k++) {
+		pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, k).v, 16, 8, &pkt);
+		(void)pair_rx_pkt(r.p, PAIR_B, 0, &pkt);
+	}
+	pair_run(r.p, 10 * PAIR_US);
+	pair_tape_clear(&r.tape);
+	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 301).v, 16, 8, &pkt);
+	pkt.flags |= MRC_PKT_ACKREQ;
+	(void)pair_rx_pkt(r.p, PAIR_B, 0, &pkt);
+	qp->trigger.m = MRC_M_SKIP_ONCE; /* a mark that found no note of its own */
+	qp->nb_more = 3;
+	pair_run(r.p, 10 * PAIR_US);
+	for (uint32_t i = 0; i < r.tape.nb[PAIR_B]; i++) {
+		if (r.tape.pkts[PAIR_B][i].opcode != MRC_OP_SACK)
+			continue;
+		sacks++;
+		marks += r.tape.pkts[PAIR_B][i].sack.m == MRC_M_SKIP_ONCE;
+	}
+	PAIR_EQ(r.p, sacks, 4);
+	PAIR_EQ(r.p, marks, 1);
+	pair_rig_close(&r);
+}
+
+/* Events that name a completion queue go with it, others stay. */
+static void events_go_with_their_queue(void **state)
+{
+	struct pair_rig r;
+	struct mrc_sched_cq *cqs[2];
+	struct mrc_sched_event event = {.type = MRC_EVENT_CQ_OVERRUN};
+
+	pair_rig_open(&r, "events_go_with_their_queue", NULL);
+	for (int i = 0; i < 2; i++) {
+		PAIR_EQ(r.p, mrc_sched_cq_create(r.s, 1, &cqs[i]), MRC_OK);
+		event.cq = cqs[i];
+		event_put(r.s, &event);
+	}
+	PAIR_EQ(r.p, mrc_sched_cq_destroy(r.s, cqs[1]), MRC_OK);
+	assert_true(mrc_sched_event_poll(r.s, &event));
+	assert_ptr_equal(event.cq, cqs[0]);
+	assert_false(mrc_sched_event_poll(r.s, &event));
+	PAIR_EQ(r.p, mrc_sched_cq_destroy(r.s, cqs[0]), MRC_OK);
+	/* As deep as one may be there is no memory for it here; deeper ones there are not. */
+	PAIR_EQ(r.p, mrc_sched_cq_create(r.s, 1u << 24, &cqs[0]), MRC_ERR_NOMEM);
+	PAIR_EQ(r.p, mrc_sched_cq_create(r.s, (1u << 24) + 1, &cqs[0]), MRC_ERR_INVAL);
+	PAIR_EQ(r.p, mrc_sched_cq_create(r.s, 0, &cqs[0]), MRC_ERR_INVAL);
+	pair_rig_close(&r);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(memory_is_gone),
 	cmocka_unit_test(probe_of_an_earlier_life),
@@ -393,6 +526,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(quiet_planes_are_known),
 	cmocka_unit_test(last_bitmap_ends_at_the_newest),
 	cmocka_unit_test(late_timer_waits_a_round_trip),
+	cmocka_unit_test(ack_follows_its_sack),
+	cmocka_unit_test(copies_of_last_packets_ask),
+	cmocka_unit_test(mark_is_told_once),
+	cmocka_unit_test(events_go_with_their_queue),
 	cmocka_unit_test(hash_covers_queues_and_flight),
 };
 
