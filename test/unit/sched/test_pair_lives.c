@@ -516,6 +516,35 @@ static void events_go_with_their_queue(void **state)
 	pair_rig_close(&r);
 }
 
+/*
+ * The packets wait, their paths were asked 100 us ago, and others answer: the next look is when
+ * the first probe is overdue, 100 us and a quarter and four deviations after it left, and not
+ * before some answer happens to call for one.
+ */
+/* spec */
+static void looks_again_when_the_probe_is_overdue(void **state)
+{
+	struct pair_rig r;
+	uint64_t asked_ns;
+
+	pair_rig_two_out(&r, "looks_again_when_the_probe_is_overdue");
+	pair_run(r.p, 2 * PAIR_MS);
+	probe_forget(r.qp);
+	asked_ns = r.p->now - 100000;
+	for (int32_t k = 0; k < 2; k++) {
+		pair_rig_sent(&r, k)->sent_ns = r.p->now - 200000;
+		r.qp->probes[k] = (struct probe){.id = (uint16_t)k,
+			.ev = pair_rig_sent(&r, k)->ev,
+			.state = PROBE_SENT,
+			.sent_ns = asked_ns + (uint64_t)k * 1000};
+	}
+	r.qp->answer_ns = r.p->now - 1;
+	probe_look(r.s, r.p->now, r.qp);
+	PAIR_EQ(r.p, r.qp->probe_ns, asked_ns + 100000 + 25000 + 4000);
+	PAIR_EQ(r.p, r.qp->snt.nb_lost, 0);
+	pair_rig_close(&r);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(memory_is_gone),
 	cmocka_unit_test(probe_of_an_earlier_life),
@@ -530,6 +559,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(copies_of_last_packets_ask),
 	cmocka_unit_test(mark_is_told_once),
 	cmocka_unit_test(events_go_with_their_queue),
+	cmocka_unit_test(looks_again_when_the_probe_is_overdue),
 	cmocka_unit_test(hash_covers_queues_and_flight),
 };
 
