@@ -114,6 +114,23 @@ def steady_min(r):
     return r["goodput"]["steady_gbps"]["min"]
 
 
+def plane_spread(r):
+    sent = [x["tx_data_packets"] for x in r["engine"]["planes"]]
+    return max(sent) / min(sent)
+
+
+def tail(r):
+    return r["flows"]["fct_us"]["max"]
+
+
+def conns(r):
+    return r["goodput"]["steady_per_conn"]
+
+
+def jain(values):
+    return sum(values) ** 2 / (len(values) * sum(v * v for v in values))
+
+
 def qp_errors(r):
     return r["engine"]["qp_errors"]
 

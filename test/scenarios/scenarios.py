@@ -16,6 +16,7 @@ import time
 
 import judge
 import report
+from marks import Mark
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -76,7 +77,7 @@ def judge_one(scenario, runner, seeds):
     marks = []
     broken = [(name, r) for name, runs in results.items() for r in runs if not r["ok"]]
     for name, r in broken[:3]:
-        marks.append(judge.Mark(f"run \"{name}\" keeps every invariant", "yes",
+        marks.append(Mark(f"run \"{name}\" keeps every invariant", "yes",
                                 r["failure"], False, command=r.get("command", "")))
     if not broken:
         marks += scenario.judge(results)
