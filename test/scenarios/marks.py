@@ -4,14 +4,17 @@
 Rates and times are those of the emulated fabric.
 """
 import random
+import statistics
 
 HEAD = 14 + 8 + 12 + 4 + 4 + 16 + 4  # Ethernet, UDP, BTH, METH, TSETH, RETH, ICRC
 
 
 class Mark:
-    def __init__(self, text, mark, measured, ok, command=""):
+    """A criterion; judged by the worst run, the median of all stands beside it."""
+
+    def __init__(self, text, mark, measured, ok, command="", median=None):
         self.text, self.mark, self.measured, self.ok = text, mark, str(measured), bool(ok)
-        self.command = command
+        self.command, self.median = command, median
 
     def verdict(self, scenario):
         if self.ok:
@@ -22,20 +25,39 @@ class Mark:
         return "FAIL"
 
 
+class Told(Mark):
+    """What the definition wants to be told, without a mark."""
+
+    def __init__(self, text, measured):
+        super().__init__(text, "", measured, True)
+
+    def verdict(self, scenario):
+        return "told"
+
+
 class Variant:
-    def __init__(self, name, file, sets=None, trace=False, scales=True):
+    """trace: read what the engines trace. scales: --scale applies. plots: in the report.
+    gate: also run where ./run test judges. frames: links of which r["frames"]
+    lists [time in us, length, outer destination, inner source's last byte]."""
+
+    def __init__(self, name, file, sets=None, trace=False, scales=True, plots=True,
+                 gate=True, frames=None):
         self.name, self.file, self.sets = name, file, sets or {}
-        self.trace, self.scales = trace, scales
+        self.trace, self.scales, self.plots, self.gate = trace, scales, plots, gate
+        self.frames = frames
 
     def settings(self, seed):
         return self.sets(seed) if callable(self.sets) else self.sets
 
 
 class Scenario:
-    def __init__(self, name, title, source, variants, judge, not_yet=None, gated=False):
+    """not_yet: reasons by a part of a mark's text. tables: results to [(title, head, rows)]."""
+
+    def __init__(self, name, title, source, variants, judge, not_yet=None, gated=False,
+                 tables=None):
         self.name, self.title, self.source = name, title, source
         self.variants, self.judge = variants, judge
-        self.not_yet, self.gated = not_yet or {}, gated
+        self.not_yet, self.gated, self.tables = not_yet or {}, gated, tables
 
 
 # ---- helpers
@@ -83,31 +105,30 @@ def bins(result, column, start_us, end_us, width_us):
     return out
 
 
-def worst(results, value, low=True):
+def judged(text, results, value, mark, unit, digits, low):
+    """By the lowest value or the highest."""
     values = [value(r) for r in results]
-    return min(values) if low else max(values)
+    v = min(values) if low else max(values)
+    return Mark(text, f"{'>=' if low else '<='} {mark:.{digits}f}{unit}", f"{v:.{digits}f}{unit}",
+                v >= mark if low else v <= mark, results[values.index(v)].get("command", ""),
+                f"{statistics.median(values):.{digits}f}{unit}")
 
 
 def at_least(text, results, value, mark, unit="", digits=2):
-    v = worst(results, value)
-    bad = min(results, key=value)
-    return Mark(text, f">= {mark:.{digits}f}{unit}", f"{v:.{digits}f}{unit}", v >= mark,
-                bad.get("command", ""))
+    return judged(text, results, value, mark, unit, digits, True)
 
 
 def at_most(text, results, value, mark, unit="", digits=2):
-    v = worst(results, value, False)
-    bad = max(results, key=value)
-    return Mark(text, f"<= {mark:.{digits}f}{unit}", f"{v:.{digits}f}{unit}", v <= mark,
-                bad.get("command", ""))
+    return judged(text, results, value, mark, unit, digits, False)
 
 
 def within(text, results, value, lo, hi, unit="", digits=2):
     values = [value(r) for r in results]
     ok = all(lo <= v <= hi for v in values)
     measured = f"{min(values):.{digits}f} .. {max(values):.{digits}f}{unit}"
+    bad = next((r for r, v in zip(results, values) if not lo <= v <= hi), results[0])
     return Mark(text, f"{lo:.{digits}f} .. {hi:.{digits}f}{unit}", measured, ok,
-                results[0].get("command", ""))
+                bad.get("command", ""), f"{statistics.median(values):.{digits}f}{unit}")
 
 
 def steady_min(r):

@@ -209,20 +209,32 @@ def css(verdict):
     return {"pass": "pass", "FAIL": "fail"}.get(verdict.split(":")[0], "notyet")
 
 
+def table(title, head, rows):
+    def row(cells, kind):
+        return "<tr>" + "".join(f"<{kind}>{html.escape(str(c))}</{kind}>" for c in cells) + "</tr>"
+
+    return (f"<h3>{html.escape(title)}</h3><table>{row(head, 'th')}"
+            + "".join(row(cells, "td") for cells in rows) + "</table>")
+
+
 def section(outcome):
     sc = outcome["scenario"]
     rows = "".join(
         f'<tr><td class="{css(m.verdict(sc))}">{html.escape(m.verdict(sc))}</td>'
         f"<td>{html.escape(m.text)}</td><td>{html.escape(m.mark)}</td>"
-        f"<td>{html.escape(m.measured)}</td></tr>" for m in outcome["marks"])
+        f"<td>{html.escape(m.measured)}</td><td>{html.escape(m.median or '')}</td></tr>"
+        for m in outcome["marks"])
     plots = "".join(variant_plots(v, outcome["results"][v.name]) for v in sc.variants
-                    if outcome["results"][v.name][0].get("ok"))
+                    if v.plots and outcome["results"].get(v.name, [{}])[0].get("ok"))
+    complete = all(r["ok"] for runs in outcome["results"].values() for r in runs)
+    tables = "".join(table(*t) for t in sc.tables(outcome["results"])
+                     ) if sc.tables and complete else ""
     command = outcome["results"][sc.variants[0].name][0].get("command", "")
     return (f'<h2 id="{sc.name}">{sc.name.upper()} {html.escape(sc.title)}</h2>'
             f"<details><summary>Took {outcome['seconds']:.0f} s; the command of its first run"
             f"</summary><code>{html.escape(command)}</code></details>"
             "<table><tr><th>verdict</th><th>criterion</th><th>mark</th>"
-            f"<th>measured, worst seed</th></tr>{rows}</table>"
+            f"<th>worst seed</th><th>median</th></tr>{rows}</table>{tables}"
             f'<details open><summary>plots</summary><div class="plots">{plots}</div></details>')
 
 
@@ -230,7 +242,7 @@ def page(outcomes, args):
     rows = []
     for o in outcomes:
         sc = o["scenario"]
-        verdicts = [m.verdict(sc).split(":")[0] for m in o["marks"]]
+        verdicts = [m.verdict(sc).split(":")[0] for m in o["marks"] if m.mark]
         state = "FAIL" if "FAIL" in verdicts else "not yet" if "not yet" in verdicts else "pass"
         rows.append(f'<tr><td><a href="#{sc.name}">{sc.name.upper()}</a></td>'
                     f"<td>{html.escape(sc.title)}</td><td class=\"{css(state)}\">{state}</td>"
