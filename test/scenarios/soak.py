@@ -2,7 +2,7 @@
 """Long runs under random faults."""
 import statistics
 
-from marks import (US, Mark, Scenario, Variant, at_least, at_most, between, fault, no_errors,
+from marks import (US, Mark, Scenario, Variant, at_least, at_most, fault, no_errors,
                    within)
 
 
