@@ -15,7 +15,7 @@ enum {
 	OP_ACK = 0x11,
 	FLAG_NAK = 1, /* byte 4 of the BTH, which the protocol leaves to us */
 	FLAG_ECHO = 2,
-	ACKS = 256, /* waiting at a host; a power of two */
+	ACKS = 16384, /* waiting at a host: windows of hundreds of QPs; a power of two */
 };
 
 struct rc_qp {
