@@ -17,7 +17,8 @@
 enum mrc_trace_kind {
 	MRC_TRACE_QP_STATE,   /* a = qpn, b = old state, c = new state */
 	MRC_TRACE_EV_STATE,   /* a = index of the entropy value, b = old state, c = new state */
-	MRC_TRACE_LOSS,       /* a = qpn, b = psn, c = cause (enum mrc_loss_cause of mrc_sched) */
+	MRC_TRACE_LOSS,       /* a = qpn, b = psn, c = cause: 0 NACK, 1 path order, 2 distance,
+				 3 probe, 4 timeout (enum loss_cause of mrc_sched) */
 	MRC_TRACE_RETRANSMIT, /* a = qpn, b = psn, c = how often this PSN has been sent before */
 	MRC_TRACE_TIMEOUT,    /* a = qpn, b = shared retry counter, c = interval in ns */
 	MRC_TRACE_WINDOW,     /* a = qpn, b = cwnd in bytes, c = inflight in bytes */

@@ -264,9 +264,11 @@ static void summary(const json_t *r)
 {
 	const json_t *item;
 	size_t i;
+	const char *name = json_string_value(json_object_get(r, "name"));
+	const char *failure = json_string_value(json_object_get(r, "failure"));
 
-	printf("%s  seed %.0f  %s\n", json_string_value(json_object_get(r, "name")),
-		number(r, "seed"), json_string_value(json_object_get(r, "failure")));
+	printf("%s%sseed %.0f%s%s\n", name, name[0] != '\0' ? "  " : "", number(r, "seed"),
+		failure[0] != '\0' ? "  " : "", failure);
 	printf("  simulated %.1f us in %.2f s; %.2f M packet-hops a CPU second, hash %s\n",
 		number(r, "simulated_us"), number(r, "speed.wall_s"),
 		number(r, "speed.packet_hops_per_cpu_s") / 1e6,
@@ -292,15 +294,19 @@ static void summary(const json_t *r)
 		number(r, "fabric.trims"), number(r, "fabric.dropped"));
 	json_array_foreach(json_object_get(r, "expect"), i, item)
 	{
-		printf("  %s  %s: %.4g",
-			json_is_true(json_object_get(item, "ok")) ? "pass" : "FAIL",
-			json_string_value(json_object_get(item, "value")),
-			number(item, "measured"));
+		const char *text = json_string_value(json_object_get(item, "text"));
+
+		printf("  %s  %s: ", json_is_true(json_object_get(item, "ok")) ? "pass" : "FAIL",
+			json_string_value(json_object_get(item, "value")));
+		if (json_object_get(item, "measured") == NULL)
+			printf("the result has no such value,");
+		else
+			printf("%.4g", number(item, "measured"));
 		if (json_object_get(item, "min") != NULL)
 			printf(" >= %.4g", number(item, "min"));
 		if (json_object_get(item, "max") != NULL)
 			printf(" <= %.4g", number(item, "max"));
-		printf("  %s\n", json_string_value(json_object_get(item, "text")));
+		printf("%s%s\n", text[0] != '\0' ? "  " : "", text);
 	}
 }
 

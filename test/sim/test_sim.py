@@ -249,6 +249,57 @@ def test_documents():
         check(done.returncode == 0, f"{path}: {done.stderr}")
 
 
+def keys_of(document, free=()):
+    """Names of all objects' keys but those of objects that count by name."""
+    if isinstance(document, list):
+        return set().union(*(keys_of(item, free) for item in document))
+    if not isinstance(document, dict):
+        return set()
+    return set(document).union(*(keys_of(v, free) for k, v in document.items() if k not in free))
+
+
+def stated_defaults(manual):
+    """Section, path and value of each."""
+    section = key = ""
+    for line in manual.splitlines():
+        section = line[3:] if line.startswith("## ") else section
+        found = re.match(r"\*(\w+)\* \(", line)
+        key = found.group(1) if found else key
+        found = re.search(r"Default: _(\w+)_\.", line)
+        if found:
+            yield section, key if section == "top level" else f"{section}.{key}", found.group(1)
+
+
+def test_manual():
+    """A default that the manual page states changes nothing; each key of a result stands there."""
+    with open(os.path.join(ROOT, "doc", "man", "mrc-sim.1.scd"), encoding="utf-8") as file:
+        manual = file.read().replace("\\_", "_")
+    bases = {"": {}, "rc": {"transport": "rc"}, "churn": {"churn": {"every": "1s"}}}
+    plain = {name: result(base)[1]["hash"] for name, base in bases.items()}
+    nb = 0
+    for section, path, value in stated_defaults(manual):
+        section = section if section in bases else ""
+        code, out = result(bases[section], "--set", f"{path}={value}")
+        check(code == 0 and out["hash"] == plain[section], f"{path}: {value} is not the default")
+        nb += 1
+    check(nb > 60, f"only {nb} defaults found")
+    words = set(re.findall(r"\w+", manual))
+    storm = {"every": "5us", "length": "10us", "at": 0, "for": "50us"}
+    for more in ({"run": {"sample": "5us", "repair": True, "waits": True}, "storm": storm},
+                 {"transport": "rc"}, {"churn": {"every": "20us", "for": "60us"}},
+                 {"load": {"barrier": True, "rounds": 2}},
+                 {"load": {"mode": "steady", "duration": "50us", "message": "16KiB"}}):
+        load = dict(SMALL["load"], **more.get("load", {}))
+        if load.get("mode") == "steady":
+            del load["bytes"]
+        _, out = result(dict(SMALL, **dict(more, load=load)))
+        check(out["begun"], f"{more}: {out['failure']}")
+        new = {re.sub("^plane\\d", "planeN", key) for key in keys_of(out, ("drops", "kinds"))} - words
+        check(not new, f"not in the manual page: {sorted(new)}")
+    done = run(dict(SMALL, expect=[{"value": "flows.nonsense", "max": 5}]))
+    check(done.returncode == 1 and "flows.nonsense: the result has no such value" in done.stdout, done.stdout)
+
+
 CHAOS = dict(SMALL, host={"workers": 2}, faults=[
     {"kind": "loss", "rate": "1%"}, {"kind": "duplicate", "rate": "1%"},
     {"kind": "reorder", "rate": "5%", "delay": "3us"}, {"kind": "corrupt", "rate": "0.5%"},
