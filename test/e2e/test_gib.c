@@ -5,6 +5,7 @@
  *
  *   test_gib [--mib N] [--seed S] [--pmtu P]
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,18 +17,23 @@ struct options {
 	uint64_t seed;
 };
 
-static void parse(int argc, char **argv, struct options *opt)
+static bool parse(int argc, char **argv, struct options *opt)
 {
-	for (int i = 1; i + 1 < argc; i += 2) {
-		uint64_t x = strtoull(argv[i + 1], NULL, 0);
+	for (int i = 1; i < argc; i += 2) {
+		uint64_t x = i + 1 < argc ? strtoull(argv[i + 1], NULL, 0) : 0;
 
+		if (i + 1 == argc)
+			return false;
 		if (strcmp(argv[i], "--mib") == 0)
 			opt->mib = (uint32_t)x;
 		else if (strcmp(argv[i], "--seed") == 0)
 			opt->seed = x;
 		else if (strcmp(argv[i], "--pmtu") == 0)
 			opt->pmtu = (uint32_t)x;
+		else
+			return false;
 	}
+	return true;
 }
 
 static void faults(struct pair *p)
@@ -64,7 +70,8 @@ int main(int argc, char **argv)
 	struct pair *p;
 	char repro[160];
 
-	parse(argc, argv, &opt);
+	if (!parse(argc, argv, &opt))
+		return fputs("usage: test_gib [--mib N] [--seed N] [--pmtu N]\n", stderr), 2;
 	snprintf(repro, sizeof(repro), "%s --mib %u --pmtu %u --seed %llu", argv[0], opt.mib,
 		opt.pmtu, (unsigned long long)opt.seed);
 	pair_cfg_default(&cfg);

@@ -223,6 +223,9 @@ int main(int argc, char **argv)
 	uint64_t runs = 1000000, from = 0, seed = text != NULL ? strtoull(text, NULL, 0) : 1;
 
 	for (int i = 1; i < argc; i++) {
+		if (argv[i][0] == '-' && strncmp(argv[i], "-runs=", 6) != 0 &&
+			strncmp(argv[i], "-seed=", 6) != 0 && strncmp(argv[i], "-from=", 6) != 0)
+			die("is no option; there are -runs=N, -seed=N, -from=N", argv[i]);
 		runs = number_after(argv[i], "-runs=", runs);
 		seed = number_after(argv[i], "-seed=", seed);
 		from = number_after(argv[i], "-from=", from);

@@ -40,7 +40,7 @@ void rec_table(const char *id, const char *title)
 {
 	table = id;
 	if (!json)
-		printf("\n%s: %s\n%-66s %12s %-8s %14s  verdict\n", id, title, "case", "measured",
+		printf("\n%s: %s\n%-78s %12s %-8s %14s  verdict\n", id, title, "case", "measured",
 			"unit", "mark");
 }
 
@@ -75,7 +75,7 @@ void rec_row(const char *what, double value, const char *unit, enum rec_op op, d
 			nb_rows ? ",\n" : "", table, what, value, unit, text,
 			ok ? "true" : "false");
 	else
-		printf("%-66s %12.6g %-8s %14s  %s\n", what, value, unit, text,
+		printf("%-78s %12.6g %-8s %14s  %s\n", what, value, unit, text,
 			op == REC_INFO ? "-"
 			: ok           ? "pass"
 				       : "MISSED");
@@ -182,13 +182,18 @@ static bool run_one(const char *id)
 	return false;
 }
 
-static int usage(const char *arg)
+static void usage(FILE *out)
 {
-	fprintf(stderr, "mrc-recovery: what is '%s'?\nusage: mrc-recovery [--json] [--seed N]",
-		arg);
+	fprintf(out, "usage: mrc-recovery [--json] [--seed N]");
 	for (size_t i = 0; i < NB_QUESTIONS; i++)
-		fprintf(stderr, " [%s]", questions[i].id);
-	fprintf(stderr, "\n");
+		fprintf(out, " [%s]", questions[i].id);
+	fprintf(out, "\nWithout a name all of them. Ends with 1 when a mark is missed.\n");
+}
+
+static int refuse(const char *arg)
+{
+	fprintf(stderr, "mrc-recovery: what is '%s'?\n", arg);
+	usage(stderr);
 	return 2;
 }
 
@@ -200,12 +205,14 @@ int main(int argc, char **argv)
 	if (env != NULL)
 		rec_seed = strtoull(env, NULL, 0);
 	for (; first < argc && argv[first][0] == '-'; first++) {
+		if (strcmp(argv[first], "--help") == 0)
+			return usage(stdout), 0;
 		if (strcmp(argv[first], "--json") == 0)
 			json = true;
 		else if (strcmp(argv[first], "--seed") == 0 && first + 1 < argc)
 			rec_seed = strtoull(argv[++first], NULL, 0);
 		else
-			return usage(argv[first]);
+			return refuse(argv[first]);
 	}
 	if (json)
 		printf("[\n");
@@ -215,7 +222,7 @@ int main(int argc, char **argv)
 		questions[i].run();
 	for (; first < argc; first++) {
 		if (!run_one(argv[first]))
-			return usage(argv[first]);
+			return refuse(argv[first]);
 	}
 	if (json)
 		printf("\n]\n");

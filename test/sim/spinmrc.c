@@ -515,11 +515,13 @@ int main(int argc, char **argv)
 	uint64_t calls = 10000000;
 
 	sp.seed = 1;
-	for (int i = 1; i + 1 < argc; i += 2) {
-		if (strcmp(argv[i], "--calls") == 0)
+	for (int i = 1; i < argc; i += 2) {
+		if (i + 1 < argc && strcmp(argv[i], "--calls") == 0)
 			calls = strtoull(argv[i + 1], NULL, 0);
-		else if (strcmp(argv[i], "--seed") == 0)
+		else if (i + 1 < argc && strcmp(argv[i], "--seed") == 0)
 			sp.seed = strtoull(argv[i + 1], NULL, 0);
+		else
+			return fputs("usage: spinmrc [--calls N] [--seed N]\n", stderr), 2;
 	}
 	test_env_seed(&sp.te, sp.seed);
 	mrc_proto_default(&sp.proto);

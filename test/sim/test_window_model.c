@@ -135,10 +135,14 @@ int main(int argc, char **argv)
 	struct pair_cfg cfg;
 	struct model m = {.nb_frames = 0};
 
-	if (argc > 2 && strcmp(argv[1], "--schedule") == 0) {
+	if (argc == 3 && strcmp(argv[1], "--schedule") == 0) {
 		from = (uint32_t)strtoul(argv[2], NULL, 0);
 		to = from + 1;
 	}
+	if ((argc != 1 && argc != 3) || to == 0 || to > all ||
+		(argc == 3 && to == all && from == 0))
+		return fprintf(stderr, "usage: test_window_model [--schedule 0 .. %u]\n", all - 1),
+		       2;
 	pair_cfg_default(&cfg);
 	cfg.repro = repro;
 	cfg.pmtu = 256;
