@@ -49,7 +49,8 @@ static void help(FILE *out)
 	      "  WHERE: plane numbers, or plane=N leaf=N spine=N host=N direction=CLASS\n"
 	      "  -s, --socket SOCKET  default $MRC_CTL_SOCKET, then " DEFAULT_SOCKET "\n"
 	      "  --json               the answer as JSON\n"
-	      "  --wait SECONDS       how long to wait for somebody to listen\n\n"
+	      "  --wait SECONDS       how long to wait for somebody to listen, and for an answer\n"
+	      "  --version, --help\n\n"
 	      "Exit: 0 done, 1 refused or the answer lost, 2 wrong usage, 3 nobody listens.\n",
 		out);
 }
@@ -195,7 +196,9 @@ static void print_links(const json_t *result)
 			json_is_true(json_object_get(link, "up")) ? "up" : "down",
 			rate_text(rate, number(link, "rate_bps")),
 			time_text(delay, number(link, "delay_ns")),
-			size_text(queue, number(link, "queue_bytes")));
+			number(link, "queue_bytes") == 0
+				? "no limit"
+				: size_text(queue, number(link, "queue_bytes")));
 	}
 }
 

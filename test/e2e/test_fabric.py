@@ -23,8 +23,8 @@ import tempfile
 import time
 
 import memif
-from common import (BUILD, DEADLINE, MRC_DP, ROOT, SEED, Process, TooSlow, case, equal, long_enough, main,
-                    only_json, run, true, wait_until, write_json)
+from common import (BUILD, DEADLINE, MRC_DP, ROOT, SEED, Process, TooSlow, case, documented, equal,
+                    long_enough, main, only_json, run, true, wait_until, write_json)
 from netns import Star
 
 MRC_FABRIC = os.path.join(BUILD, "app/mrc-fabric/mrc-fabric")
@@ -58,7 +58,9 @@ class Fabric(Process):
     def ctl(self, *arguments):
         done = run([MRC_CTL, "-s", self.socket, "--json", *arguments])
         equal(done.code, 0, f"mrc-ctl {' '.join(arguments)}: {done.err}")
-        return only_json(done.out)
+        answer = only_json(done.out)
+        documented(answer, "doc/man/mrc-ctl.1.scd", free=("drops", "fault"))
+        return answer
 
     def end(self, number=signal.SIGTERM):
         self.child.send_signal(number)
