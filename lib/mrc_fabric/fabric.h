@@ -244,6 +244,8 @@ void mrc_fabric_link_update(struct mrc_fabric *f, struct link *l, uint64_t now_n
 void mrc_fabric_pkt_trim(struct mrc_fabric *f, struct link *l, struct pkt *p);
 /* Data bytes waiting, with the packet on the transmitter. */
 uint32_t mrc_fabric_link_occupancy(const struct link *l, uint64_t now_ns);
+/* Live: what a fault that is over delays beyond a second from now arrives then. */
+void mrc_fabric_link_release(struct mrc_fabric *f, struct link *l, uint64_t now_ns);
 /* Brings queue_area up to now_ns. */
 void mrc_fabric_link_area(struct link *l, uint64_t now_ns);
 /* Another configuration; the rate in force is mrc_fabric_link_update's. */

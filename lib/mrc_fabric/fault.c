@@ -315,6 +315,8 @@ static void attach(struct mrc_fabric *f, struct fault *fault, bool on, uint64_t 
 			f->links[i].faulty = on || any_fault(f, i);
 		else
 			mrc_fabric_link_update(f, &f->links[i], now_ns);
+		if (!on)
+			mrc_fabric_link_release(f, &f->links[i], now_ns);
 	}
 }
 

@@ -8,6 +8,9 @@
  */
 #include "fabric.h"
 
+/* Live, nothing is on a wire longer than that on behalf of a fault that is over. */
+#define RELEASE_NS 1000000000ull
+
 static uint32_t link_number(const struct mrc_fabric *f, const struct link *l)
 {
 	return (uint32_t)(l - f->links);
@@ -454,6 +457,25 @@ static void arrival_hasten(struct mrc_fabric *f, struct link *l, uint64_t shift_
 	l->fifo_ns = last->at_ns;
 	if (l->wire.tail == pkt_index(f, last))
 		l->wire_tail_ns = last->at_ns;
+	arm_arrival(f, l);
+}
+
+void mrc_fabric_link_release(struct mrc_fabric *f, struct link *l, uint64_t now_ns)
+{
+	uint64_t latest_ns = now_ns + l->delay_ns + RELEASE_NS;
+
+	if (!f->cfg.live)
+		return;
+	if (l->cls != MRC_FABRIC_HOST_DOWN)
+		latest_ns += f->cfg.switch_ns;
+	/* The order stays: what is capped is at the end. */
+	for (uint32_t i = l->wire.head; i != NONE; i = f->pkts[i].next)
+		if (f->pkts[i].at_ns > latest_ns)
+			f->pkts[i].at_ns = latest_ns;
+	if (l->fifo_ns > latest_ns)
+		l->fifo_ns = latest_ns;
+	if (l->wire_tail_ns > latest_ns)
+		l->wire_tail_ns = latest_ns;
 	arm_arrival(f, l);
 }
 

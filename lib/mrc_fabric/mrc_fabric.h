@@ -131,7 +131,8 @@ struct mrc_fabric_cfg {
 			   */
 	bool live; /* The clock is the real one and nothing is made up for: of the changes of a flap
 		    * that were missed only the last is carried out, and when a link gets a higher
-		    * rate, the packet on its transmitter gains too (false: it ends as begun). */
+		    * rate, the packet on its transmitter gains too (false: it ends as begun);
+		    * nothing is delayed longer than a second by a fault that is over. */
 
 	uint32_t max_packets; /* under way at a time, queued and unread ones included */
 	uint32_t max_faults;

@@ -63,6 +63,30 @@ static void a_packet_that_left_before_gains_nothing(void **state)
 	fault_rig_finish(&rig);
 }
 
+static void a_year_of_delay_is_over_with_its_fault(void **state)
+{
+	static const enum mrc_fabric_fault_kind kinds[] = {
+		MRC_FABRIC_DELAY, MRC_FABRIC_JITTER, MRC_FABRIC_REORDER};
+	uint64_t at_ns[4], now_ns = 0;
+
+	for (uint32_t k = 0; k < 3; k++, now_ns += 5000000000) {
+		rig.fault.param = 365ull * 86400 * 1000000000;
+		rig.fault.start_ns = now_ns;
+		rig.fault.end_ns = now_ns + 50000;
+		fault_rig_add(&rig, kinds[k], now_ns);
+		fault_rig_send(&rig, now_ns, 2);
+		kit_run(&rig.kit, now_ns + 60000);
+		fault_rig_send(&rig, now_ns + 60000, 1);
+		assert_int_equal(receive(at_ns), 3);
+		/* They reach the leaf at once and leave it one after the other. */
+		assert_in_range(at_ns[2], now_ns + 50000, now_ns + 50000 + 1000002300);
+		fault_rig_send(&rig, now_ns + 2000000000, 1);
+		assert_int_equal(receive(at_ns), 1);
+		assert_int_equal(at_ns[0], now_ns + 2000000000 + 2200);
+	}
+	fault_rig_finish(&rig);
+}
+
 static void a_flap_does_not_outrun_the_clock(void **state)
 {
 	/* Two changes a nanosecond, and a second until somebody looks: a few changes are enough. */
@@ -110,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_rate_fault_is_over_when_it_ends, setup),
 		cmocka_unit_test_setup(a_packet_that_left_before_gains_nothing, setup),
+		cmocka_unit_test_setup(a_year_of_delay_is_over_with_its_fault, setup),
 		cmocka_unit_test_setup(a_flap_does_not_outrun_the_clock, setup),
 		cmocka_unit_test_setup(a_missed_flap_keeps_its_rhythm, setup),
 	};
