@@ -24,9 +24,41 @@ void pair_rig_close(struct pair_rig *r)
 	pair_destroy(r->p);
 }
 
+void pair_rig_unheard(struct pair_rig *r, const char *name, void (*change)(struct pair_cfg *cfg),
+	uint32_t len, uint64_t run_ns)
+{
+	pair_rig_open(r, name, change);
+	pair_fault_add(r->p, &(struct pair_fault){.act = PAIR_DROP});
+	pair_post(r->p, PAIR_A, 0, &(struct pair_wr){.len = len});
+	pair_run(r->p, run_ns);
+}
+
+mrc_psn_t pair_rig_psn(const struct pair_rig *r, int32_t k)
+{
+	return mrc_psn_add(mrc_psn(r->p->cfg.psn[PAIR_A]), k);
+}
+
 struct sent *pair_rig_sent(struct pair_rig *r, int32_t k)
 {
-	return sentmap_at(&r->qp->snt, &r->s->sent, mrc_psn_add(mrc_psn(r->p->cfg.psn[PAIR_A]), k));
+	return sentmap_at(&r->qp->snt, &r->s->sent, pair_rig_psn(r, k));
+}
+
+const struct mrc_pkt *pair_rig_last(struct pair_rig *r, int side, uint8_t opcode)
+{
+	for (uint32_t i = r->tape.nb[side]; i-- > 0;)
+		if (r->tape.pkts[side][i].opcode == opcode)
+			return &r->tape.pkts[side][i];
+	pair_fail(r->p, "no packet of opcode %#x", opcode);
+	return NULL;
+}
+
+struct mrc_sched_ep_req pair_rig_ev_probe(const struct pair_rig *r)
+{
+	return (struct mrc_sched_ep_req){.local = r->p->q[PAIR_A][0].attr.local,
+		.peer = r->p->q[PAIR_A][0].attr.peer,
+		.op = MRC_EP_EV_PROBE,
+		.cls = MRC_CLASS_NO_TRIM,
+		.any_ev = true};
 }
 
 uint32_t pair_rig_plane(struct pair_rig *r, int32_t k)

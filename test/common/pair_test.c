@@ -51,6 +51,13 @@ static bool tape_tap(
 	return true;
 }
 
+void pair_test_expect_drop(struct pair *p, struct mrc_rx_verdict v, enum mrc_drop reason)
+{
+	if (v.kind != MRC_RX_DROP || v.arg != reason)
+		pair_fail(p, "verdict %u/%s, expected %s", v.kind,
+			mrc_drop_name((enum mrc_drop)v.arg), mrc_drop_name(reason));
+}
+
 struct pair_fault *pair_test_path_fault(struct pair *p, uint32_t index, struct pair_fault fault)
 {
 	const struct mrc_ev *ev = mrc_ev_get(p->hosts[PAIR_A][0].set, index);

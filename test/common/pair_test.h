@@ -28,6 +28,9 @@ int pair_test_main(int argc, char **argv, const struct CMUnitTest *tests, size_t
 		return pair_test_main(argc, argv, tests, sizeof(tests) / sizeof((tests)[0]));      \
 	}
 
+/* The packet was dropped, and for this reason. */
+void pair_test_expect_drop(struct pair *p, struct mrc_rx_verdict v, enum mrc_drop reason);
+
 /* Adds a fault on one path of A, an index of its set, towards B. */
 struct pair_fault *pair_test_path_fault(struct pair *p, uint32_t index, struct pair_fault fault);
 /* A pair one of whose paths swallows everything, after transfers that made it ASSUMED_BAD. tweak:

@@ -97,10 +97,7 @@ static void copy_repeats_the_question(void **state)
 	struct pair_rig r;
 	bool asked = false;
 
-	pair_rig_open(&r, "copy_repeats_the_question", NULL);
-	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
-	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 4096});
-	pair_run(r.p, 5 * PAIR_US);
+	pair_rig_unheard(&r, "copy_repeats_the_question", NULL, 4096, 5 * PAIR_US);
 	psn = mrc_psn(r.p->cfg.psn[PAIR_A] + 1);
 	r.qp->ask_psn = psn;
 	loss_declare(r.s, r.p->now, r.qp, psn, LOSS_ORDER);

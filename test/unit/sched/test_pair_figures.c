@@ -5,14 +5,9 @@
  */
 #include "pair_rig.h"
 
-static mrc_psn_t psn_at(const struct pair_rig *r, int32_t k)
-{
-	return mrc_psn_add(mrc_psn(r->p->cfg.psn[PAIR_A]), k);
-}
-
 static bool lost(const struct pair_rig *r, int32_t k)
 {
-	return sentmap_is_lost(&r->qp->snt, &r->s->sent, psn_at(r, k));
+	return sentmap_is_lost(&r->qp->snt, &r->s->sent, pair_rig_psn(r, k));
 }
 
 /* A SACK that names packet k as its trigger and acknowledges nothing else. */
@@ -21,7 +16,7 @@ static struct mrc_pkt sack_of(struct pair_rig *r, int32_t k)
 	struct mrc_pkt pkt;
 
 	pair_pkt_init(r->p, PAIR_A, 0, MRC_OP_SACK, &pkt);
-	pkt.psn = pkt.sack.cack = psn_at(r, -1);
+	pkt.psn = pkt.sack.cack = pair_rig_psn(r, -1);
 	pkt.sack.ack_offset = (int16_t)(k + 1);
 	pkt.sack.sack_offset = 1;
 	pkt.sack.bitmap = UINT64_C(1) << k;
@@ -334,7 +329,7 @@ static void missing_ack_has_its_time(void **state)
 		r.qp->path->slow_ns[2] = slow ? 100000 : 40000;
 		pair_rig_sent(&r, 0)->sent_ns = r.p->now - 40000;
 		pkt = sack_of(&r, 0);
-		pkt.psn = pkt.sack.cack = psn_at(&r, 0);
+		pkt.psn = pkt.sack.cack = pair_rig_psn(&r, 0);
 		pkt.sack.ack_offset = 0;
 		pkt.sack.bitmap = 0;
 		give(&r, &pkt);
@@ -427,7 +422,7 @@ static struct mrc_pkt nack_of(struct pair_rig *r, int32_t k, uint16_t rtx, uint3
 	struct mrc_pkt pkt;
 
 	pair_pkt_init(r->p, PAIR_A, 0, MRC_OP_NACK, &pkt);
-	pkt.psn = pkt.nack.psn = psn_at(r, k);
+	pkt.psn = pkt.nack.psn = pair_rig_psn(r, k);
 	pkt.nack.reason = MRC_NACK_TRIMMED;
 	pkt.nack.entropy = mrc_ev_get(r->qp->path->evs, ev)->value;
 	pkt.flags |= rtx;
@@ -713,14 +708,14 @@ static void trimmed_packets_are_not_heard(void **state)
 	r.p->q[PAIR_B][0].relaxed = true;
 	peer = r.p->q[PAIR_B][0].qp->path->peer;
 	was = peer->nb_heard;
-	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 0).v, 0, 1024, &pkt);
+	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, 0).v, 0, 1024, &pkt);
 	pkt.cls = MRC_CLASS_TRIMMED;
 	pkt.dscp = r.p->proto.dscp[MRC_CLASS_TRIMMED];
 	frame = pair_encode(r.p, &pkt, 0, &len);
 	PAIR_EQ(r.p, pair_rx_now(r.p, PAIR_B, 0, frame, len - 512).kind, MRC_RX_CONSUMED);
 	PAIR_EQ(r.p, peer->nb_heard, was);
 	free(frame);
-	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 0).v, 0, 1024, &pkt);
+	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, 0).v, 0, 1024, &pkt);
 	PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
 	PAIR_EQ(r.p, peer->nb_heard, was + 1);
 	pair_rig_close(&r);

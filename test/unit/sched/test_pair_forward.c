@@ -118,11 +118,7 @@ static void service_time_is_not_the_path(void **state)
 
 		pair_rig_open(&r, "service_time_is_not_the_path", NULL);
 		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A});
-		req = (struct mrc_sched_ep_req){.local = r.p->q[PAIR_A][0].attr.local,
-			.peer = r.p->q[PAIR_A][0].attr.peer,
-			.op = MRC_EP_EV_PROBE,
-			.cls = MRC_CLASS_NO_TRIM,
-			.any_ev = true};
+		req = pair_rig_ev_probe(&r);
 		PAIR_EQ(r.p, mrc_sched_ep_send(r.s, r.p->now, &req), MRC_OK);
 		pair_kick(&r.p->hosts[PAIR_A][0]);
 		pair_run(r.p, 30 * PAIR_US);

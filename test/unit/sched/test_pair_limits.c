@@ -15,13 +15,6 @@ static struct mrc_rx_verdict give(struct pair *p, uint8_t opcode, uint32_t psn, 
 	return pair_rx_pkt(p, PAIR_B, 0, &pkt);
 }
 
-static void expect_drop(struct pair *p, struct mrc_rx_verdict v, enum mrc_drop reason)
-{
-	if (v.kind != MRC_RX_DROP || v.arg != reason)
-		pair_fail(p, "verdict %u/%s, expected %s", v.kind,
-			mrc_drop_name((enum mrc_drop)v.arg), mrc_drop_name(reason));
-}
-
 /* The one answer that B sends now. */
 static struct mrc_pkt answer(struct pair *p, uint8_t opcode)
 {
@@ -71,7 +64,7 @@ static void no_packet_buffer(void **state)
 	struct mrc_pkt nack;
 
 	mrc_sched_rx_pressure(s, p->now, MRC_RX_PRESSURE_FULL + 7);
-	expect_drop(p, give(p, MRC_OP_WRITE_ONLY, psn, 0), MRC_DROP_NO_PKT_BUFFER);
+	pair_test_expect_drop(p, give(p, MRC_OP_WRITE_ONLY, psn, 0), MRC_DROP_NO_PKT_BUFFER);
 	PAIR_EQ(p, pair_query(p, PAIR_B, 0).state_hash, hash);
 	PAIR_EQ(p, pair_drops(p, PAIR_B, MRC_DROP_NO_PKT_BUFFER), 1);
 	nack = answer(p, MRC_OP_NACK);
@@ -79,7 +72,7 @@ static void no_packet_buffer(void **state)
 	PAIR_EQ(p, nack.nack.psn.v, psn);
 	PAIR_EQ(p, give(p, MRC_OP_WRITE_ONLY, psn, MRC_PKT_RTX).kind, MRC_RX_CONSUMED);
 	/* It was received before: a duplicate is answered as ever. */
-	expect_drop(p, give(p, MRC_OP_WRITE_ONLY, psn, 0), MRC_DROP_PSN_DUPLICATE);
+	pair_test_expect_drop(p, give(p, MRC_OP_WRITE_ONLY, psn, 0), MRC_DROP_PSN_DUPLICATE);
 	mrc_sched_rx_pressure(s, p->now, MRC_RX_PRESSURE_NONE);
 	PAIR_EQ(p, give(p, MRC_OP_WRITE_ONLY, psn + 1, 0).kind, MRC_RX_CONSUMED);
 	PAIR_EQ(p, PAIR_COUNTER(p, PAIR_B, tx_nack), 1);
@@ -180,7 +173,7 @@ static void parked_immediates(void **state)
 		if (k <= 3)
 			PAIR_EQ(p, v.kind, MRC_RX_CONSUMED);
 		else
-			expect_drop(p, v, MRC_DROP_NO_RESOURCE);
+			pair_test_expect_drop(p, v, MRC_DROP_NO_RESOURCE);
 	}
 	nack = answer(p, MRC_OP_NACK);
 	PAIR_EQ(p, nack.nack.reason, MRC_NACK_NO_RESOURCE);
@@ -240,12 +233,12 @@ static void forgiven_violations(void **state)
 	struct mrc_pkt nak;
 
 	for (uint32_t k = 0; k < 2; k++) {
-		expect_drop(p, bad_key(p, psn + k), MRC_DROP_RKEY);
+		pair_test_expect_drop(p, bad_key(p, psn + k), MRC_DROP_RKEY);
 		PAIR_EQ(p, pair_query(p, PAIR_B, 0).state_hash, hash);
 		no_answer(p);
 	}
 	PAIR_EQ(p, give(p, MRC_OP_WRITE_ONLY, psn, 0).kind, MRC_RX_CONSUMED);
-	expect_drop(p, bad_key(p, psn + 1), MRC_DROP_RKEY);
+	pair_test_expect_drop(p, bad_key(p, psn + 1), MRC_DROP_RKEY);
 	PAIR_EQ(p, pair_drops(p, PAIR_B, MRC_DROP_RKEY), 3);
 	PAIR_EQ(p, pair_query(p, PAIR_B, 0).state, MRC_QP_ERR);
 	(void)answer(p, MRC_OP_SACK);
@@ -298,7 +291,7 @@ static void what_is_forgiven(void **state)
 		if (mistakes[i].reason == MRC_DROP_LENGTH_DMA)
 			pkt.write.dma_len = 63;
 		pkt.write.rqmsn = mrc_msn(mistakes[i].reason == MRC_DROP_WIMM_LIMIT ? 0x7000 : 0);
-		expect_drop(p, pair_rx_pkt(p, PAIR_B, 0, &pkt), mistakes[i].reason);
+		pair_test_expect_drop(p, pair_rx_pkt(p, PAIR_B, 0, &pkt), mistakes[i].reason);
 		PAIR_EQ(p, pair_query(p, PAIR_B, 0).state,
 			mistakes[i].forgiven ? MRC_QP_RTS : MRC_QP_ERR);
 		PAIR_EQ(p, mrc_sched_mr_dereg(q->host->sched, other.key), MRC_OK);

@@ -7,27 +7,6 @@
 
 #include "loss.h"
 
-static mrc_psn_t psn_at(const struct pair_rig *r, int32_t k)
-{
-	return mrc_psn_add(mrc_psn(r->p->cfg.psn[PAIR_A]), k);
-}
-
-static void expect_drop(struct pair *p, struct mrc_rx_verdict v, enum mrc_drop reason)
-{
-	if (v.kind != MRC_RX_DROP || v.arg != reason)
-		pair_fail(p, "verdict %u/%s, expected %s", v.kind,
-			mrc_drop_name((enum mrc_drop)v.arg), mrc_drop_name(reason));
-}
-
-static const struct mrc_pkt *last(struct pair_rig *r, int side, uint8_t opcode)
-{
-	for (uint32_t i = r->tape.nb[side]; i-- > 0;)
-		if (r->tape.pkts[side][i].opcode == opcode)
-			return &r->tape.pkts[side][i];
-	pair_fail(r->p, "no packet of opcode %#x", opcode);
-	return NULL;
-}
-
 static void may_fail(struct pair_cfg *cfg)
 {
 	cfg->allow_error = true;
@@ -78,7 +57,7 @@ static void memory_gone(enum when when)
 	}
 	PAIR_EQ(r.p, mrc_sched_mr_dereg(r.s, mr.key), MRC_OK);
 	if (when == AGAIN)
-		loss_declare(r.s, r.p->now, r.qp, psn_at(&r, 1), LOSS_ORDER);
+		loss_declare(r.s, r.p->now, r.qp, pair_rig_psn(&r, 1), LOSS_ORDER);
 	sent = pair_tape_count(&r.tape, PAIR_A, 0);
 	req_wake(r.s, r.qp);
 	pair_kick(q->host);
@@ -152,19 +131,20 @@ static void refused_is_received(void **state)
 		r.p->q[PAIR_B][0].relaxed = true;
 		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A});
 		pair_pkt_write(
-			r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, ahead).v, 16, 64, &pkt);
+			r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, ahead).v, 16, 64, &pkt);
 		pkt.write.rkey ^= 0x10000;
-		expect_drop(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_RKEY);
+		pair_test_expect_drop(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_RKEY);
 		pair_run(r.p, 2 * PAIR_US);
-		sack = last(&r, PAIR_B, MRC_OP_SACK);
-		PAIR_EQ(r.p, sack->sack.cack.v, psn_at(&r, ahead == 0 ? 0 : -1).v);
+		sack = pair_rig_last(&r, PAIR_B, MRC_OP_SACK);
+		PAIR_EQ(r.p, sack->sack.cack.v, pair_rig_psn(&r, ahead == 0 ? 0 : -1).v);
 		PAIR_EQ(r.p, sack->sack.ooo_count, ahead != 0);
 		PAIR_EQ(r.p, mrc_psn_add(sack->sack.cack, sack->sack.ack_offset).v,
-			psn_at(&r, ahead).v);
+			pair_rig_psn(&r, ahead).v);
 		PAIR_EQ(r.p, sack->sack.rcvd_units != 0, 1);
-		PAIR_EQ(r.p, last(&r, PAIR_B, MRC_OP_ACK)->ack.syndrome,
+		PAIR_EQ(r.p, pair_rig_last(&r, PAIR_B, MRC_OP_ACK)->ack.syndrome,
 			MRC_AETH_NAK_REMOTE_ACCESS);
-		PAIR_EQ(r.p, last(&r, PAIR_B, MRC_OP_ACK)->psn.v, psn_at(&r, ahead).v);
+		PAIR_EQ(r.p, pair_rig_last(&r, PAIR_B, MRC_OP_ACK)->psn.v,
+			pair_rig_psn(&r, ahead).v);
 		pair_rig_close(&r);
 	}
 }
@@ -182,7 +162,8 @@ static void nacks_tell_copies_apart(void **state)
 
 		pair_rig_open(&r, "nacks_tell_copies_apart", may_fail);
 		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A});
-		pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 1).v, 0, 1024, &pkt);
+		pair_pkt_write(
+			r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, 1).v, 0, 1024, &pkt);
 		pkt.cls = MRC_CLASS_TRIMMED;
 		pkt.dscp = r.p->proto.dscp[MRC_CLASS_TRIMMED];
 		pkt.flags |= rtx;
@@ -190,8 +171,9 @@ static void nacks_tell_copies_apart(void **state)
 		PAIR_EQ(r.p, pair_rx_now(r.p, PAIR_B, 0, frame, len - 512).kind, MRC_RX_CONSUMED);
 		free(frame);
 		pair_run(r.p, 2 * PAIR_US);
-		PAIR_EQ(r.p, last(&r, PAIR_B, MRC_OP_NACK)->flags & MRC_PKT_RTX, rtx);
-		PAIR_EQ(r.p, last(&r, PAIR_B, MRC_OP_NACK)->nack.psn.v, psn_at(&r, 1).v);
+		PAIR_EQ(r.p, pair_rig_last(&r, PAIR_B, MRC_OP_NACK)->flags & MRC_PKT_RTX, rtx);
+		PAIR_EQ(r.p, pair_rig_last(&r, PAIR_B, MRC_OP_NACK)->nack.psn.v,
+			pair_rig_psn(&r, 1).v);
 		pair_rig_close(&r);
 	}
 }
@@ -215,7 +197,7 @@ static void hash_covers_queues_and_flight(void **state)
 	is = pair_query(r.p, PAIR_A, 0).state_hash;
 	assert_true(is != was);
 	was = is;
-	loss_declare(r.s, r.p->now, r.qp, psn_at(&r, 0), LOSS_ORDER);
+	loss_declare(r.s, r.p->now, r.qp, pair_rig_psn(&r, 0), LOSS_ORDER);
 	assert_true(pair_query(r.p, PAIR_A, 0).state_hash != was);
 	r.qp->rq_head = r.qp->rq_tail; /* room for one more */
 	was = pair_query(r.p, PAIR_A, 0).state_hash;
@@ -235,10 +217,12 @@ static void failed_qp_answers_at_a_rate(void **state)
 		pair_rig_open(&r, "failed_qp_answers_at_a_rate", may_fail);
 		r.p->q[PAIR_B][0].relaxed = true;
 		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A});
-		pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 0).v, 16, 64, &pkt);
+		pair_pkt_write(
+			r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, 0).v, 16, 64, &pkt);
 		if (by_nak) {
 			pkt.write.rkey ^= 0x10000;
-			expect_drop(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_RKEY);
+			pair_test_expect_drop(
+				r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_RKEY);
 		} else {
 			PAIR_EQ(r.p,
 				mrc_sched_qp_modify(r.p->q[PAIR_B][0].host->sched, r.p->now,
@@ -247,9 +231,10 @@ static void failed_qp_answers_at_a_rate(void **state)
 		}
 		pair_run(r.p, 2 * PAIR_US);
 		sent = r.p->wire_packets[PAIR_B];
-		pkt.psn = psn_at(&r, 1);
+		pkt.psn = pair_rig_psn(&r, 1);
 		for (int k = 0; k < 4 * NACK_DEPTH; k++) {
-			expect_drop(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_QP_STATE);
+			pair_test_expect_drop(
+				r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_QP_STATE);
 			pair_run(r.p, 100);
 		}
 		pair_run(r.p, 2 * PAIR_US);
@@ -335,21 +320,22 @@ static void last_bitmap_ends_at_the_newest(void **state)
 	s = r.p->hosts[PAIR_B][0].sched;
 	qp = r.p->q[PAIR_B][0].qp;
 	for (int32_t k = 1; k <= 200; k++) {
-		pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, k).v, 16, 8, &pkt);
+		pair_pkt_write(
+			r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, k).v, 16, 8, &pkt);
 		PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
 	}
-	qp->head_next = psn_at(&r, 150);
+	qp->head_next = pair_rig_psn(&r, 150);
 	qp->nb_more = 1;
 	sack_build(s, r.p->now, qp, &qp->trigger, true, &pkt);
 	PAIR_EQ(r.p, qp->nb_more, 0);
 	PAIR_EQ(r.p, pkt.sack.sack_offset, 200 - 63 + 1); /* from cack, which is -1 */
 	PAIR_EQ(r.p, pkt.sack.bitmap, UINT64_MAX);
-	qp->head_next = psn_at(&r, 150);
+	qp->head_next = pair_rig_psn(&r, 150);
 	qp->nb_more = 2;
 	sack_build(s, r.p->now, qp, &qp->trigger, true, &pkt);
 	PAIR_EQ(r.p, pkt.sack.sack_offset, 1);
 	PAIR_EQ(r.p, pkt.sack.bitmap, UINT64_MAX << 1);
-	qp->head_next = psn_at(&r, 137);
+	qp->head_next = pair_rig_psn(&r, 137);
 	qp->nb_more = 2;
 	sack_build(s, r.p->now, qp, &qp->trigger, true, &pkt);
 	PAIR_EQ(r.p, pkt.sack.sack_offset, 138);
@@ -367,10 +353,7 @@ static void late_timer_waits_a_round_trip(void **state)
 		struct pair_rig r;
 		uint64_t now_ns;
 
-		pair_rig_open(&r, "late_timer_waits_a_round_trip", NULL);
-		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
-		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
-		pair_run(r.p, 2 * PAIR_US);
+		pair_rig_unheard(&r, "late_timer_waits_a_round_trip", NULL, 100, 2 * PAIR_US);
 		r.qp->srtt_ns = 40000;
 		r.qp->rttvar_ns = 1000;
 		now_ns = r.qp->rto_ns + (late ? 10 * PAIR_MS : 100 * PAIR_US);
@@ -397,23 +380,20 @@ static void ack_follows_its_sack(void **state)
 		struct pair_rig r;
 		struct mrc_pkt pkt;
 
-		pair_rig_open(&r, "ack_follows_its_sack", NULL);
-		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
-		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 2000});
-		pair_run(r.p, 100 * PAIR_US);
+		pair_rig_unheard(&r, "ack_follows_its_sack", NULL, 2000, 100 * PAIR_US);
 		r.qp->srtt_ns = 40000;
 		r.qp->rttvar_ns = 1000;
 		pair_pkt_init(r.p, PAIR_A, 0, MRC_OP_SACK, &pkt);
-		pkt.psn = pkt.sack.cack = psn_at(&r, 1);
+		pkt.psn = pkt.sack.cack = pair_rig_psn(&r, 1);
 		pkt.sack.rcvd_units = 8;
 		pkt.sack.timestamp = 0x1234; /* of no use for a sample */
 		PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
-		PAIR_EQ(r.p, r.qp->edge_psn.v, psn_at(&r, 0).v);
+		PAIR_EQ(r.p, r.qp->edge_psn.v, pair_rig_psn(&r, 0).v);
 		PAIR_EQ(r.p, r.qp->snt.nb_open, 0);
 		r.qp->srtt_ns = 40000;
 		r.qp->rttvar_ns = 1000;
 		if (moved)
-			r.qp->edge_psn = psn_at(&r, 2);
+			r.qp->edge_psn = pair_rig_psn(&r, 2);
 		r.qp->ask_ns = r.qp->ask_due_ns = r.p->now;
 		timer_qp(r.s, r.p->now, r.qp);
 		PAIR_EQ(r.p, r.qp->retries, moved);
@@ -440,7 +420,7 @@ static void copies_of_last_packets_ask(void **state)
 	PAIR_EQ(r.p, r.qp->snt.nb_open, 9);
 	pair_tape_clear(&r.tape);
 	for (int32_t k = 3; k <= 5; k++)
-		loss_declare(r.s, r.p->now, r.qp, psn_at(&r, k), LOSS_ORDER);
+		loss_declare(r.s, r.p->now, r.qp, pair_rig_psn(&r, k), LOSS_ORDER);
 	req_wake(r.s, r.qp);
 	pair_kick(&r.p->hosts[PAIR_A][0]);
 	pair_run(r.p, 2 * PAIR_US);
@@ -450,7 +430,7 @@ static void copies_of_last_packets_ask(void **state)
 
 		if ((mrc_opcode_table[pkt->opcode].flags & MRC_OPF_WRITE) != 0)
 			PAIR_EQ(r.p, (pkt->flags & MRC_PKT_ACKREQ) != 0,
-				mrc_psn_eq(pkt->psn, psn_at(&r, 5)));
+				mrc_psn_eq(pkt->psn, pair_rig_psn(&r, 5)));
 	}
 	pair_rig_close(&r);
 }
@@ -469,12 +449,13 @@ static void mark_is_told_once(void **state)
 	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP, .dir = PAIR_B2A});
 	qp = r.p->q[PAIR_B][0].qp;
 	for (int32_t k = 1; k <= 300; k++) {
-		pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, k).v, 16, 8, &pkt);
+		pair_pkt_write(
+			r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, k).v, 16, 8, &pkt);
 		(void)pair_rx_pkt(r.p, PAIR_B, 0, &pkt);
 	}
 	pair_run(r.p, 10 * PAIR_US);
 	pair_tape_clear(&r.tape);
-	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 301).v, 16, 8, &pkt);
+	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, 301).v, 16, 8, &pkt);
 	pkt.flags |= MRC_PKT_ACKREQ;
 	(void)pair_rx_pkt(r.p, PAIR_B, 0, &pkt);
 	qp->trigger.m = MRC_M_SKIP_ONCE; /* a mark that found no note of its own */

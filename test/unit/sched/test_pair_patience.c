@@ -159,10 +159,7 @@ static void order_reaches_back(void **state)
 {
 	struct pair_rig r;
 
-	pair_rig_open(&r, "order_reaches_back", one_value_per_plane);
-	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
-	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 9 * 1024});
-	pair_run(r.p, 10 * PAIR_US);
+	pair_rig_unheard(&r, "order_reaches_back", one_value_per_plane, 9 * 1024, 10 * PAIR_US);
 	assert_int_equal(pair_rig_sent(&r, 0)->ev, pair_rig_sent(&r, 4)->ev);
 	assert_int_equal(pair_rig_sent(&r, 0)->ev, pair_rig_sent(&r, 8)->ev);
 	PAIR_EQ(r.p, sack_for(&r, 8, 0).kind, MRC_RX_CONSUMED);

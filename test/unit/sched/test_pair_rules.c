@@ -10,39 +10,17 @@ static struct mrc_sched *engine(struct pair_rig *r, int side)
 	return r->p->hosts[side][0].sched;
 }
 
-static void expect_drop(struct pair *p, struct mrc_rx_verdict v, enum mrc_drop reason)
-{
-	if (v.kind != MRC_RX_DROP || v.arg != reason)
-		pair_fail(p, "verdict %u/%s, expected %s", v.kind,
-			mrc_drop_name((enum mrc_drop)v.arg), mrc_drop_name(reason));
-}
-
-/* PSN k of A's. */
-static uint32_t psn_at(const struct pair_rig *r, int32_t k)
-{
-	return mrc_psn_add(mrc_psn(r->p->cfg.psn[PAIR_A]), k).v;
-}
-
-static const struct mrc_pkt *last(struct pair_rig *r, int side, uint8_t opcode)
-{
-	for (uint32_t i = r->tape.nb[side]; i-- > 0;)
-		if (r->tape.pkts[side][i].opcode == opcode)
-			return &r->tape.pkts[side][i];
-	pair_fail(r->p, "no packet of opcode %#x", opcode);
-	return NULL;
-}
-
 /* ---- the checksum ---- */
 
 static void write_imm(struct pair_rig *r, struct mrc_pkt *pkt)
 {
-	pair_pkt_write(r->p, PAIR_B, 0, MRC_OP_WRITE_ONLY_IMM, psn_at(r, 0), 16, 100, pkt);
+	pair_pkt_write(r->p, PAIR_B, 0, MRC_OP_WRITE_ONLY_IMM, pair_rig_psn(r, 0).v, 16, 100, pkt);
 	pkt->flags |= MRC_PKT_ACKREQ;
 }
 
 static void long_write(struct pair_rig *r, struct mrc_pkt *pkt)
 {
-	pair_pkt_write(r->p, PAIR_B, 0, MRC_OP_WRITE_FIRST, psn_at(r, 0), 16, 1024, pkt);
+	pair_pkt_write(r->p, PAIR_B, 0, MRC_OP_WRITE_FIRST, pair_rig_psn(r, 0).v, 16, 1024, pkt);
 	pkt->write.dma_len = 5000;
 	pkt->flags |= MRC_PKT_ACKREQ;
 }
@@ -56,14 +34,14 @@ static void probe(struct pair_rig *r, struct mrc_pkt *pkt)
 static void sack(struct pair_rig *r, struct mrc_pkt *pkt)
 {
 	pair_pkt_init(r->p, PAIR_A, 0, MRC_OP_SACK, pkt);
-	pkt->psn = pkt->sack.cack = mrc_psn(psn_at(r, 1));
+	pkt->psn = pkt->sack.cack = pair_rig_psn(r, 1);
 	pkt->sack.rcvd_units = 4;
 }
 
 static void ack(struct pair_rig *r, struct mrc_pkt *pkt)
 {
 	pair_pkt_init(r->p, PAIR_A, 0, MRC_OP_ACK, pkt);
-	pkt->psn = mrc_psn(psn_at(r, 0));
+	pkt->psn = pair_rig_psn(r, 0);
 	pkt->ack.syndrome = MRC_AETH_ACK;
 }
 
@@ -76,7 +54,7 @@ static void nak(struct pair_rig *r, struct mrc_pkt *pkt)
 static void nack(struct pair_rig *r, struct mrc_pkt *pkt)
 {
 	pair_pkt_init(r->p, PAIR_A, 0, MRC_OP_NACK, pkt);
-	pkt->psn = pkt->nack.psn = mrc_psn(psn_at(r, 0));
+	pkt->psn = pkt->nack.psn = pair_rig_psn(r, 0);
 	pkt->nack.reason = MRC_NACK_TRIMMED;
 }
 
@@ -92,7 +70,7 @@ static void ep_status(struct pair_rig *r, struct mrc_pkt *pkt)
 /* The answer to the request that A has sent. */
 static void ep_answer(struct pair_rig *r, struct mrc_pkt *pkt)
 {
-	const struct mrc_pkt *req = last(r, PAIR_A, MRC_OP_EP_REQ);
+	const struct mrc_pkt *req = pair_rig_last(r, PAIR_A, MRC_OP_EP_REQ);
 
 	pair_pkt_init(r->p, PAIR_A, 0, MRC_OP_EP_RSP, pkt);
 	pkt->dqpn = MRC_QPN_ENDPOINT;
@@ -160,11 +138,7 @@ static void one_heard(const struct heard *h)
 	r.p->cfg.allow_error = true;
 	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
 	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 10 * 1024});
-	req = (struct mrc_sched_ep_req){.local = r.p->q[PAIR_A][0].attr.local,
-		.peer = r.p->q[PAIR_A][0].attr.peer,
-		.op = MRC_EP_EV_PROBE,
-		.cls = MRC_CLASS_NO_TRIM,
-		.any_ev = true};
+	req = pair_rig_ev_probe(&r);
 	PAIR_EQ(r.p, mrc_sched_ep_send(r.s, r.p->now, &req), MRC_OK);
 	pair_kick(&r.p->hosts[PAIR_A][0]);
 	pair_run(r.p, 5 * PAIR_US);
@@ -175,7 +149,7 @@ static void one_heard(const struct heard *h)
 	was = look(&r, h);
 	for (uint32_t bit = 0; bit < 32; bit++) {
 		frame[len - 4 + bit / 8] ^= (uint8_t)(1u << bit % 8);
-		expect_drop(r.p, pair_rx_now(r.p, h->to, 0, frame, len), MRC_DROP_ICRC);
+		pair_test_expect_drop(r.p, pair_rx_now(r.p, h->to, 0, frame, len), MRC_DROP_ICRC);
 		frame[len - 4 + bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
 	pair_run(r.p, 2 * PAIR_US);
@@ -214,8 +188,8 @@ static struct mrc_rx_verdict give_imm(struct pair_rig *r, int32_t k, uint16_t rq
 {
 	struct mrc_pkt pkt;
 
-	pair_pkt_write(r->p, PAIR_B, 0, MRC_OP_WRITE_ONLY_IMM, psn_at(r, k), 16 + 64 * (uint32_t)k,
-		16, &pkt);
+	pair_pkt_write(r->p, PAIR_B, 0, MRC_OP_WRITE_ONLY_IMM, pair_rig_psn(r, k).v,
+		16 + 64 * (uint32_t)k, 16, &pkt);
 	pkt.write.rqmsn = mrc_msn(rqmsn);
 	pkt.write.imm[3] = (uint8_t)k;
 	return pair_rx_pkt(r->p, PAIR_B, 0, &pkt);
@@ -250,19 +224,22 @@ static void refusal_names_the_first_without_receive(void **state)
 				PAIR_EQ(r.p, give_imm(&r, k, rqmsn).kind, MRC_RX_CONSUMED);
 				continue;
 			}
-			pair_pkt_write(
-				r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, k), 0, 8, &pkt);
+			pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, k).v, 0,
+				8, &pkt);
 			PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
 		}
 		PAIR_EQ(r.p, mrc_sched_cq_poll(q->host->sched, q->recv_cq, wc, 8), 0);
-		pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 0), 0, 8, &pkt);
-		expect_drop(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_RQ_EMPTY);
+		pair_pkt_write(
+			r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, 0).v, 0, 8, &pkt);
+		pair_test_expect_drop(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_RQ_EMPTY);
 		PAIR_EQ(r.p, mrc_sched_cq_poll(q->host->sched, q->recv_cq, wc, 8), 1);
 		PAIR_EQ(r.p, wc[0].imm[3], 1);
 		PAIR_EQ(r.p, mrc_sched_qp_state(q->qp), MRC_QP_ERR);
 		pair_run(r.p, 2 * PAIR_US);
-		PAIR_EQ(r.p, last(&r, PAIR_B, MRC_OP_ACK)->ack.syndrome, MRC_AETH_NAK_REMOTE_OP);
-		PAIR_EQ(r.p, last(&r, PAIR_B, MRC_OP_ACK)->psn.v, psn_at(&r, seconds[i]));
+		PAIR_EQ(r.p, pair_rig_last(&r, PAIR_B, MRC_OP_ACK)->ack.syndrome,
+			MRC_AETH_NAK_REMOTE_OP);
+		PAIR_EQ(r.p, pair_rig_last(&r, PAIR_B, MRC_OP_ACK)->psn.v,
+			pair_rig_psn(&r, seconds[i]).v);
 		pair_rig_close(&r);
 	}
 }
@@ -286,18 +263,22 @@ static void failed_by_itself_answers_unexpected(void **state)
 	pair_run(r.p, 2 * PAIR_US);
 	sent = r.p->wire_packets[PAIR_B];
 	for (int32_t k = -1; k <= 1024; k += 1025) {
-		pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, k), 0, 8, &pkt);
-		expect_drop(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_QP_STATE);
+		pair_pkt_write(
+			r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, k).v, 0, 8, &pkt);
+		pair_test_expect_drop(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_QP_STATE);
 	}
 	pair_run(r.p, 2 * PAIR_US);
 	PAIR_EQ(r.p, r.p->wire_packets[PAIR_B], sent);
 	for (int32_t k = 0; k <= 1023; k += 1023) {
-		pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, k), 0, 8, &pkt);
-		expect_drop(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_QP_STATE);
+		pair_pkt_write(
+			r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, k).v, 0, 8, &pkt);
+		pair_test_expect_drop(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt), MRC_DROP_QP_STATE);
 		pair_run(r.p, 2 * PAIR_US);
 		PAIR_EQ(r.p, r.p->wire_packets[PAIR_B], ++sent);
-		PAIR_EQ(r.p, last(&r, PAIR_B, MRC_OP_NACK)->nack.reason, MRC_NACK_UNEXP_EVENT);
-		PAIR_EQ(r.p, last(&r, PAIR_B, MRC_OP_NACK)->nack.psn.v, psn_at(&r, k));
+		PAIR_EQ(r.p, pair_rig_last(&r, PAIR_B, MRC_OP_NACK)->nack.reason,
+			MRC_NACK_UNEXP_EVENT);
+		PAIR_EQ(r.p, pair_rig_last(&r, PAIR_B, MRC_OP_NACK)->nack.psn.v,
+			pair_rig_psn(&r, k).v);
 	}
 	pair_rig_close(&r);
 }
@@ -308,10 +289,7 @@ static void refusals_are_counted(void **state)
 	struct pair_rig r;
 	struct mrc_pkt pkt;
 
-	pair_rig_open(&r, "refusals_are_counted", one_receive);
-	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
-	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 100});
-	pair_run(r.p, 2 * PAIR_US);
+	pair_rig_unheard(&r, "refusals_are_counted", one_receive, 100, 2 * PAIR_US);
 	nak(&r, &pkt);
 	PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
 	PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_A, rx_ack), 1);
@@ -364,12 +342,12 @@ static void grant_follows_free_chunks(void **state)
 		if (want == 0)
 			want = 1;
 		if (left % 16 == 0 || left == quarter + 1 || left == quarter - 1 || left < 4) {
-			pair_pkt_write(
-				r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, k++), 0, 8, &pkt);
+			pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, k++).v,
+				0, 8, &pkt);
 			pkt.flags |= MRC_PKT_ACKREQ;
 			PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
 			pair_run(r.p, 2 * PAIR_US);
-			PAIR_EQ(r.p, last(&r, PAIR_B, MRC_OP_SACK)->sack.mpr, want);
+			PAIR_EQ(r.p, pair_rig_last(&r, PAIR_B, MRC_OP_SACK)->sack.mpr, want);
 			PAIR_EQ(r.p, qp->rx_window, 128 * want);
 		}
 		taken[nb] = pool_get(&s->rcv_chunks);
@@ -378,7 +356,7 @@ static void grant_follows_free_chunks(void **state)
 		pool_put(&s->rcv_chunks, taken[nb]);
 	free(taken);
 	/* Granted when the window was full; it is one unit now. */
-	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 1023), 0, 8, &pkt);
+	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, 1023).v, 0, 8, &pkt);
 	PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
 	pair_rig_close(&r);
 }
@@ -397,12 +375,12 @@ static void penalty_fits_its_field(void **state)
 	s = engine(&r, PAIR_B);
 	for (uint32_t level = 126; level <= 129; level++) {
 		mrc_sched_rx_pressure(s, r.p->now, level);
-		pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, (int32_t)level - 126),
-			0, 8, &pkt);
+		pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY,
+			pair_rig_psn(&r, (int32_t)level - 126).v, 0, 8, &pkt);
 		pkt.flags |= MRC_PKT_ACKREQ | MRC_PKT_RTX;
 		PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
 		pair_run(r.p, 2 * PAIR_US);
-		PAIR_EQ(r.p, last(&r, PAIR_B, MRC_OP_SACK)->sack.rcv_cwnd_pen,
+		PAIR_EQ(r.p, pair_rig_last(&r, PAIR_B, MRC_OP_SACK)->sack.rcv_cwnd_pen,
 			level < 127 ? level : 127);
 	}
 	pair_rig_close(&r);
@@ -424,7 +402,7 @@ static void marks_leave_room_for_nacks(void **state)
 	pair_rig_open(&r, "marks_leave_room_for_nacks", NULL);
 	r.p->q[PAIR_B][0].relaxed = true;
 	s = engine(&r, PAIR_B);
-	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 0), 0, 8, &pkt);
+	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, 0).v, 0, 8, &pkt);
 	pkt.ecn = MRC_ECN_CE;
 	for (uint32_t k = 0; k < NB_NOTES + 10; k++)
 		(void)pair_rx_pkt(r.p, PAIR_B, 0, &pkt);
@@ -433,7 +411,7 @@ static void marks_leave_room_for_nacks(void **state)
 	PAIR_EQ(r.p, r.p->q[PAIR_B][0].qp->due & DUE_SACK, DUE_SACK);
 	PAIR_EQ(r.p, r.p->q[PAIR_B][0].qp->trigger.m, MRC_M_SKIP_ONCE);
 	PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_B, ecn_marks), NB_NOTES + 10);
-	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, psn_at(&r, 1), 0, 1024, &pkt);
+	pair_pkt_write(r.p, PAIR_B, 0, MRC_OP_WRITE_ONLY, pair_rig_psn(&r, 1).v, 0, 1024, &pkt);
 	pkt.cls = MRC_CLASS_TRIMMED;
 	pkt.dscp = r.p->proto.dscp[MRC_CLASS_TRIMMED];
 	frame = pair_encode(r.p, &pkt, 0, &len);
@@ -455,20 +433,18 @@ static void one_bit_too_far(void **state)
 	struct mrc_pkt pkt;
 	uint64_t hash;
 
-	pair_rig_open(&r, "one_bit_too_far", NULL);
-	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
-	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 10 * 1024});
-	pair_run(r.p, 2 * PAIR_US);
+	pair_rig_unheard(&r, "one_bit_too_far", NULL, 10 * 1024, 2 * PAIR_US);
 	hash = pair_query(r.p, PAIR_A, 0).state_hash;
 	for (uint32_t bit = 10; bit + 1 > 9; bit--) {
 		pair_pkt_init(r.p, PAIR_A, 0, MRC_OP_SACK, &pkt);
-		pkt.psn = pkt.sack.cack = mrc_psn(psn_at(&r, -1));
+		pkt.psn = pkt.sack.cack = pair_rig_psn(&r, -1);
 		pkt.sack.ack_offset = 1;
 		pkt.sack.sack_offset = 1;
 		pkt.sack.bitmap = UINT64_C(1) << bit | 1;
 		pkt.sack.rcvd_units = 1;
 		if (bit == 10) {
-			expect_drop(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt), MRC_DROP_ACK_UNSENT);
+			pair_test_expect_drop(
+				r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt), MRC_DROP_ACK_UNSENT);
 			PAIR_EQ(r.p, pair_query(r.p, PAIR_A, 0).state_hash, hash);
 		} else {
 			PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
@@ -498,10 +474,8 @@ static void strict_echo_spares_answers_to_probes(void **state)
 	struct mrc_pkt pkt;
 	struct probe *out;
 
-	pair_rig_open(&r, "strict_echo_spares_answers_to_probes", strictly);
-	pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
-	pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 3 * 1024});
-	pair_run(r.p, 2 * PAIR_US);
+	pair_rig_unheard(
+		&r, "strict_echo_spares_answers_to_probes", strictly, 3 * 1024, 2 * PAIR_US);
 	out = &r.qp->probes[0];
 	*out = (struct probe){.id = 9, .ev = 60, .state = PROBE_SENT, .sent_ns = r.p->now};
 	pair_run(r.p, 2 * PAIR_US);
@@ -512,7 +486,7 @@ static void strict_echo_spares_answers_to_probes(void **state)
 	pkt.sack.timestamp = 0x1234;
 	pkt.ev = pkt.sack.entropy = mrc_ev_get(r.qp->path->evs, 60)->value;
 	PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
-	PAIR_EQ(r.p, r.qp->snt.una.v, psn_at(&r, 2));
+	PAIR_EQ(r.p, r.qp->snt.una.v, pair_rig_psn(&r, 2).v);
 	PAIR_EQ(r.p, out->state, PROBE_FREE);
 	pair_rig_close(&r);
 }
@@ -525,10 +499,8 @@ static void marks_of_probes_reach_their_path(void **state)
 		struct pair_rig r;
 		struct mrc_pkt pkt;
 
-		pair_rig_open(&r, "marks_of_probes_reach_their_path", NULL);
-		pair_fault_add(r.p, &(struct pair_fault){.act = PAIR_DROP});
-		pair_post(r.p, PAIR_A, 0, &(struct pair_wr){.len = 3 * 1024});
-		pair_run(r.p, 2 * PAIR_US);
+		pair_rig_unheard(
+			&r, "marks_of_probes_reach_their_path", NULL, 3 * 1024, 2 * PAIR_US);
 		r.qp->probes[0] =
 			(struct probe){.id = 9, .ev = 60, .state = PROBE_SENT, .sent_ns = r.p->now};
 		pair_run(r.p, 2 * PAIR_US);
@@ -552,11 +524,7 @@ static void no_answer_before_the_request(void **state)
 	struct mrc_pkt pkt;
 
 	pair_rig_open(&r, "no_answer_before_the_request", NULL);
-	req = (struct mrc_sched_ep_req){.local = r.p->q[PAIR_A][0].attr.local,
-		.peer = r.p->q[PAIR_A][0].attr.peer,
-		.op = MRC_EP_EV_PROBE,
-		.cls = MRC_CLASS_NO_TRIM,
-		.any_ev = true};
+	req = pair_rig_ev_probe(&r);
 	PAIR_EQ(r.p, mrc_sched_ep_send(r.s, r.p->now, &req), MRC_OK);
 	pair_pkt_init(r.p, PAIR_A, 0, MRC_OP_EP_RSP, &pkt);
 	pkt.dqpn = MRC_QPN_ENDPOINT;
@@ -566,7 +534,7 @@ static void no_answer_before_the_request(void **state)
 		if (r.s->calls[i].path == NULL)
 			continue;
 		pkt.psn = mrc_psn(r.s->calls[i].id);
-		expect_drop(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt), MRC_DROP_EP_RESPONSE);
+		pair_test_expect_drop(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt), MRC_DROP_EP_RESPONSE);
 	}
 	PAIR_EQ(r.p, pair_drops(r.p, PAIR_A, MRC_DROP_EP_RESPONSE), 1);
 	PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_A, ep_rsp_rx), 0);
@@ -576,7 +544,7 @@ static void no_answer_before_the_request(void **state)
 	for (int which = 0; which < 2; which++) {
 		ep_answer(&r, &pkt);
 		(which ? &pkt.src : &pkt.dst)->raw[15] ^= 0x40;
-		expect_drop(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt), MRC_DROP_EP_RESPONSE);
+		pair_test_expect_drop(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt), MRC_DROP_EP_RESPONSE);
 	}
 	PAIR_EQ(r.p, PAIR_COUNTER(r.p, PAIR_A, ep_rsp_rx), 0);
 	pair_run(r.p, 50 * PAIR_US);
@@ -607,12 +575,12 @@ static void probes_are_known_by_number(void **state)
 	PAIR_EQ(r.p, mrc_sched_qp_probe(r.s, r.p->now, r.qp, 7, PAIR_MS), MRC_OK);
 	pair_kick(&r.p->hosts[PAIR_A][0]);
 	pair_run(r.p, 2 * PAIR_US);
-	id = last(&r, PAIR_A, MRC_OP_PROBE)->probe.probe_id;
+	id = pair_rig_last(&r, PAIR_A, MRC_OP_PROBE)->probe.probe_id;
 	for (uint32_t wrong = 0; wrong < 3; wrong++) {
 		bool other = wrong == 1;
 
 		pair_pkt_init(r.p, PAIR_A, other, MRC_OP_SACK, &pkt);
-		pkt.psn = pkt.sack.cack = mrc_psn(psn_at(&r, 1));
+		pkt.psn = pkt.sack.cack = pair_rig_psn(&r, 1);
 		pkt.sack.rcvd_units = 4;
 		pkt.sack.probe = true;
 		pkt.sack.probe_id = (uint16_t)(wrong == 0 ? id + 1 : id);
@@ -620,7 +588,8 @@ static void probes_are_known_by_number(void **state)
 			PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_A, 0, &pkt).kind, MRC_RX_CONSUMED);
 			break;
 		}
-		expect_drop(r.p, pair_rx_pkt(r.p, PAIR_A, other, &pkt), MRC_DROP_PROBE_UNKNOWN);
+		pair_test_expect_drop(
+			r.p, pair_rx_pkt(r.p, PAIR_A, other, &pkt), MRC_DROP_PROBE_UNKNOWN);
 		PAIR_EQ(r.p, r.p->q[PAIR_A][other].qp->snt.nb_open, 3);
 	}
 	PAIR_EQ(r.p, r.qp->snt.nb_open, 1);
@@ -678,7 +647,7 @@ static void answers_go_back_through_segments(void **state)
 	pkt.outer_dst.raw[3] ^= 0x11; /* a segment */
 	PAIR_EQ(r.p, pair_rx_pkt(r.p, PAIR_B, 0, &pkt).kind, MRC_RX_CONSUMED);
 	pair_run(r.p, 2 * PAIR_US);
-	rsp = last(&r, PAIR_B, MRC_OP_EP_RSP);
+	rsp = pair_rig_last(&r, PAIR_B, MRC_OP_EP_RSP);
 	assert_true(rsp->flags & MRC_PKT_SRV6);
 	assert_true(mrc_gid_eq(&rsp->outer_dst, &pkt.outer_src));
 	assert_true(mrc_gid_eq(&rsp->outer_src, &pkt.outer_dst));
