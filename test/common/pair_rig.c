@@ -45,11 +45,7 @@ struct sent *pair_rig_sent(struct pair_rig *r, int32_t k)
 
 const struct mrc_pkt *pair_rig_last(struct pair_rig *r, int side, uint8_t opcode)
 {
-	for (uint32_t i = r->tape.nb[side]; i-- > 0;)
-		if (r->tape.pkts[side][i].opcode == opcode)
-			return &r->tape.pkts[side][i];
-	pair_fail(r->p, "no packet of opcode %#x", opcode);
-	return NULL;
+	return pair_tape_last(r->p, &r->tape, side, opcode);
 }
 
 struct mrc_sched_ep_req pair_rig_ev_probe(const struct pair_rig *r)

@@ -120,3 +120,13 @@ uint32_t pair_tape_count(const struct pair_tape *tape, int side, uint8_t opcode)
 	}
 	return n;
 }
+
+const struct mrc_pkt *pair_tape_last(
+	struct pair *p, const struct pair_tape *tape, int side, uint8_t opcode)
+{
+	for (uint32_t i = tape->nb[side]; i-- > 0;)
+		if (tape->pkts[side][i].opcode == opcode)
+			return &tape->pkts[side][i];
+	pair_fail(p, "no packet of opcode %#x", opcode);
+	return NULL;
+}

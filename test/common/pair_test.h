@@ -50,5 +50,8 @@ void pair_tape_clear(struct pair_tape *tape);
 void pair_tape_free(struct pair *p, struct pair_tape *tape);
 /* Number of recorded packets of a side with this opcode (0: any data). */
 uint32_t pair_tape_count(const struct pair_tape *tape, int side, uint8_t opcode);
+/* The last of them; fails when there is none. */
+const struct mrc_pkt *pair_tape_last(
+	struct pair *p, const struct pair_tape *tape, int side, uint8_t opcode);
 
 #endif

@@ -64,11 +64,7 @@ static uint32_t at(const struct rig *r, int32_t k)
 /* Last packet that B sent of a kind; fails when there is none. */
 static const struct mrc_pkt *last(struct rig *r, uint8_t opcode)
 {
-	for (uint32_t i = r->tape.nb[PAIR_B]; i-- > 0;)
-		if (r->tape.pkts[PAIR_B][i].opcode == opcode)
-			return &r->tape.pkts[PAIR_B][i];
-	pair_fail(r->p, "no answer of opcode %#x", opcode);
-	return NULL;
+	return pair_tape_last(r->p, &r->tape, PAIR_B, opcode);
 }
 
 static uint32_t sacks(const struct rig *r)
