@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fault_rig.h"
 
-void fault_rig_open(struct fault_rig *rig, bool live)
+void fault_rig_open(struct fault_rig *rig, void (*change)(struct mrc_fabric_cfg *cfg))
 {
 	memset(rig, 0, sizeof(*rig));
 	kit_cfg(&rig->kit, &rig->cfg, 2, 2, 2);
 	for (int c = 0; c < MRC_FABRIC_NB_CLASSES; c++)
 		rig->cfg.links[c] =
 			(struct mrc_fabric_link_cfg){.rate_bps = 100000000000u, .delay_ns = 1000};
-	rig->cfg.live = live;
+	if (change != NULL)
+		change(&rig->cfg);
 	kit_create(&rig->kit, &rig->cfg);
 	rig->fault.where = mrc_fabric_everywhere();
 	rig->fault.where.classes = 1u << MRC_FABRIC_HOST_UP;

@@ -20,8 +20,8 @@ struct fault_rig {
 	uint32_t handle;               /* of the last one added */
 };
 
-/* live: the clock is the real one. */
-void fault_rig_open(struct fault_rig *rig, bool live);
+/* change: what is other than said above, or NULL. */
+void fault_rig_open(struct fault_rig *rig, void (*change)(struct mrc_fabric_cfg *cfg));
 void fault_rig_add(struct fault_rig *rig, enum mrc_fabric_fault_kind kind, uint64_t now_ns);
 /* n packets from host 0 to host 1, 100 ns apart, PSN = number. */
 void fault_rig_send(struct fault_rig *rig, uint64_t now_ns, uint32_t n);

@@ -6,7 +6,7 @@ static struct fault_rig rig;
 
 static int setup(void **state)
 {
-	fault_rig_open(&rig, false);
+	fault_rig_open(&rig, NULL);
 	return 0;
 }
 

@@ -4,9 +4,25 @@
 
 static struct fault_rig rig;
 
+static void live(struct mrc_fabric_cfg *cfg)
+{
+	cfg->live = true;
+}
+
+static void live_cut_through(struct mrc_fabric_cfg *cfg)
+{
+	cfg->live = cfg->cut_through = true;
+}
+
 static int setup(void **state)
 {
-	fault_rig_open(&rig, true);
+	fault_rig_open(&rig, live);
+	return 0;
+}
+
+static int setup_cut_through(void **state)
+{
+	fault_rig_open(&rig, live_cut_through);
 	return 0;
 }
 
@@ -60,6 +76,25 @@ static void a_packet_that_left_before_gains_nothing(void **state)
 	assert_int_equal(receive(at_ns), 2);
 	assert_int_equal(at_ns[0], 2200);
 	assert_int_equal(at_ns[1], 5000 + 100 + 100 + 1000 + 1100);
+	fault_rig_finish(&rig);
+}
+
+static void cut_through_ends_as_begun(void **state)
+{
+	/* The next link may wait for the tail already: a higher rate is for the next packet. 0.1
+	 * Gb/s until 5 us, the first packet takes 100 us all the same, and so does who waits behind
+	 * it for another way. */
+	const struct kit_pkt other = {.dst = 2, .psn = 1, .payload_len = PAYLOAD};
+	uint64_t at_ns[4];
+
+	rig.fault.param = 100000000;
+	rig.fault.end_ns = 5000;
+	fault_rig_add(&rig, MRC_FABRIC_RATE, 0);
+	fault_rig_send(&rig, 0, 1);
+	kit_send(&rig.kit, 0, 0, &other);
+	assert_int_equal(receive(at_ns), 2);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_in_range(at_ns[i], 100000, 100000 + 4500);
 	fault_rig_finish(&rig);
 }
 
@@ -134,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_rate_fault_is_over_when_it_ends, setup),
 		cmocka_unit_test_setup(a_packet_that_left_before_gains_nothing, setup),
+		cmocka_unit_test_setup(cut_through_ends_as_begun, setup_cut_through),
 		cmocka_unit_test_setup(a_year_of_delay_is_over_with_its_fault, setup),
 		cmocka_unit_test_setup(a_flap_does_not_outrun_the_clock, setup),
 		cmocka_unit_test_setup(a_missed_flap_keeps_its_rhythm, setup),
