@@ -453,6 +453,42 @@ static void probes_fall_silent(void **state)
 	pair_rig_close(&r);
 }
 
+/*
+ * Of which packet a path tells its silence: one that left on another path says nothing, although
+ * it is in flight, nor does one that was sent again; the oldest of its own takes its place, and its
+ * silence begins now.
+ */
+static void silence_is_told_by_its_own_packet(void **state)
+{
+	for (int own = 0; own < 3; own++) {
+		struct pair_rig r;
+		struct mrc_ev_set *evs;
+		uint64_t first, named;
+		uint32_t ev;
+
+		pair_rig_unheard(
+			&r, "silence_is_told_by_its_own_packet", NULL, 3 * 1024, 10 * PAIR_US);
+		evs = r.qp->path->evs;
+		ev = pair_rig_sent(&r, 0)->ev;
+		r.qp->srtt_ns = 40000;
+		r.qp->rttvar_ns = 1000;
+		pair_rig_sent(&r, 1)->sent_ns++;
+		first = (uint64_t)r.qp->qpn << MRC_PSN_BITS | pair_rig_psn(&r, 0).v;
+		named = (uint64_t)r.qp->qpn << MRC_PSN_BITS | pair_rig_psn(&r, 2).v;
+		PAIR_EQ(r.p, pair_rig_sent(&r, 2)->ev == ev, false);
+		if (own != 0)
+			pair_rig_sent(&r, 2)->ev = (uint16_t)ev;
+		if (own == 2)
+			pair_rig_sent(&r, 2)->rtx = 1;
+		mrc_ev_miss(evs, r.p->now - 5000, ev, named);
+		assert_int_equal(sack_for(&r, 1, 0).kind, MRC_RX_CONSUMED);
+		PAIR_EQ(r.p, r.qp->snt.nb_lost, 0);
+		PAIR_EQ(r.p, mrc_ev_misses(evs, ev), own == 1 ? named : first);
+		PAIR_EQ(r.p, mrc_ev_silence_ns(evs, r.p->now, ev), own == 1 ? 5000 : 0);
+		pair_rig_close(&r);
+	}
+}
+
 /* ---- a host that stood still ---- */
 
 static void soon(struct pair_cfg *cfg)
@@ -647,6 +683,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(old_stamps_give_no_sample),
 		cmocka_unit_test(strict_echo_compares_paths),
 		cmocka_unit_test(probes_fall_silent),
+		cmocka_unit_test(silence_is_told_by_its_own_packet),
 		cmocka_unit_test(late_timer_hears_first),
 		cmocka_unit_test(question_goes_on_while_heard),
 		cmocka_unit_test(lost_ack_is_asked_for_soon),
