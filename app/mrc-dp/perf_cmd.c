@@ -494,7 +494,9 @@ int mrc_perf_main(int argc, char **argv)
 		return 2;
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
-	signal(SIGHUP, on_signal);
+	/* The terminal is gone, unless nohup wants us to go on. */
+	if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
+		signal(SIGHUP, on_signal);
 	host = mrc_osmem_alloc(sizeof(*host));
 	if (host == NULL)
 		return 1;

@@ -85,6 +85,11 @@ def pause():
     time.sleep(0.001)
 
 
+def hang_up_ends():
+    """In a child: a hang-up ends it, also when the tests themselves run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class TooSlow(Exception):
     """The run was over before the machine came round to show what the case wants to see."""
 
@@ -122,7 +127,7 @@ class Process:
         self._out = tempfile.TemporaryFile("w+")
         self._err = tempfile.TemporaryFile("w+")
         self.child = subprocess.Popen(arguments, stdout=self._out, stderr=self._err,
-                                      stdin=subprocess.DEVNULL, **more)
+                                      stdin=subprocess.DEVNULL, preexec_fn=hang_up_ends, **more)
 
     def __enter__(self):
         return self

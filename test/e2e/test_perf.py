@@ -4,6 +4,7 @@
 how fast they are."""
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -108,12 +109,17 @@ def test_a_signal_ends_a_measurement():
     """Long before its 8 hours are over, and with nothing that could be taken for a result."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [MRC_DP, "raw", "-c", ring_file(scratch), "--windows", "512", "--run", "60s"]
-        with Process(command) as child:
-            wait_until("two lanes run", lambda: len(os.listdir(f"/proc/{child.child.pid}/task")) > 2)
-            child.child.send_signal(signal.SIGINT)
-            equal(child.wait(), 4)
-            true("interrupted" in child.text(), child.text())
-            equal(child.text("out"), "")
+        for start, number in (([], signal.SIGINT), ([], signal.SIGHUP), (["nohup"], signal.SIGINT)):
+            with Process(start + command) as child:
+                folder = f"/proc/{child.child.pid}"
+                wait_until("two lanes run", lambda folder=folder: len(os.listdir(f"{folder}/task")) > 2)
+                with open(f"{folder}/status", encoding="utf-8") as status:
+                    ignored = re.search(r"^SigIgn:\s*(\w+)", status.read(), re.M)[1]
+                equal(int(ignored, 16) >> signal.SIGHUP - 1 & 1, len(start), "hang-up ignored")
+                child.child.send_signal(number)
+                equal(child.wait(), 4)
+                true("interrupted" in child.text(), child.text())
+                equal(child.text("out"), "")
 
 
 def two_sides(scratch, syncs):
